@@ -1,0 +1,93 @@
+"""Every layer that the paper names, with its formula and the place in the paper."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named layer. `formula` is None where the language cannot say it.
+
+    With `affine_inside`, gamma and beta are applied to the normalized value before the activation, as in
+    max(z * gamma + beta, 0); the formula leaves them out. Otherwise the affine follows the whole formula.
+    """
+
+    name: str
+    formula: str | None
+    source: str
+    affine_inside: bool = False
+
+
+_BN = "(x - mean_bwh(x)) / std_bwh(x)"
+_GN = "(x - mean_whcg(x)) / std_whcg(x)"
+_LN = "(x - mean_whc(x)) / std_whc(x)"
+_B0 = "x / max(std_bwh(x), v1 * x + std_wh(x))"
+_S0 = "x * sigmoid(v1 * x) / std_whcg(x)"
+
+_BASELINES = (
+    Entry("bn-relu", f"max({_BN}, 0)", "Table 'ImageNet results of batch-dependent layers'", affine_inside=True),
+    Entry("bn-silu", f"{_BN} * sigmoid(v1 * ({_BN}))", "the same table", affine_inside=True),
+    Entry("gn-relu", f"max({_GN}, 0)", "Table 'ImageNet results of batch-independent layers'", affine_inside=True),
+    Entry("gn-silu", f"{_GN} * sigmoid(v1 * ({_GN}))", "Table 'accuracies with 4 images/worker'", affine_inside=True),
+    Entry("frn", "max(x / rms_wh(x), v0)", "Table 'ImageNet results of batch-independent layers'", affine_inside=True),
+    Entry("ln-relu", f"max({_LN}, 0)", "Table 'BigGAN-deep results'", affine_inside=True),
+    Entry("pixelnorm-relu", None, "Table 'BigGAN-deep results': its moment is over c alone", affine_inside=True),
+)
+
+_RANDOM_ROWS = (
+    Entry("random", "sqrt(std_wh(sigmoid(abs(x))))", "row 'Random' of the batch-dependent table"),
+    Entry("random-rej", "tanh(max(x, tanh(x)))", "row 'Random + rej'"),
+    Entry("rs-rej", "max(x, 0) / rms_bwh(x)", "row 'RS + rej'"),
+)
+
+_EVONORMS = (
+    Entry("evonorm-b0", _B0, "EvoNorm-B0"),
+    Entry("evonorm-b1", "x / max(std_bwh(x), (x + 1) * rms_wh(x))", "EvoNorm-B1"),
+    Entry("evonorm-b2", "x / max(std_bwh(x), rms_wh(x) - x)", "EvoNorm-B2"),
+    Entry("evonorm-s0", _S0, "EvoNorm-S0"),
+    Entry("evonorm-s1", "x * sigmoid(x) / std_whcg(x)", "EvoNorm-S1"),
+    Entry("evonorm-s2", "x * sigmoid(x) / rms_whcg(x)", "EvoNorm-S2"),
+)
+
+_CHANGES_OF_B0 = (
+    Entry("b0-no-v1x", "x / max(std_bwh(x), std_wh(x))", "Table 'Impact of structural changes': no v1 x"),
+    Entry("b0-no-local", "x / std_bwh(x)", "the same table: no local term"),
+    Entry("b0-no-global", "x / (v1 * x + std_wh(x))", "the same table: no global term"),
+    Entry("b0-add", "x / (std_bwh(x) + (v1 * x + std_wh(x)))", "the same table: max becomes add"),
+)
+
+_B_TOP = (
+    "x / max(std_bwh(x), (x + 1) * rms_wh(x))",
+    "x / max(std_bwh(x), x + rms_whc(x))",
+    "-(x * sigmoid(x) / std_bwh(x))",
+    "x / max(std_bwh(x), x * rms_wh(x))",
+    "x / max(std_bwh(x), rms_whc(x) - x)",
+    _B0,
+    "x / max(std_bwh(x), rms_wh(x) - x)",
+    "x / max(std_bwh(x), x * rms_wh(x))",
+    "x / max(std_bwh(x), x + std_wh(x))",
+    "x / max(std_bwh(x), x + std_wh(x))",
+)
+
+_S_TOP = (
+    "x * tanh(sigmoid(x)) / rms_whcg(x)",
+    "x * sigmoid(x) / rms_whcg(x)",
+    "x * sigmoid(x) / rms_whcg(x)",
+    "x * sigmoid(x) / rms_whcg(x)",
+    "x * sigmoid(x) / std_whcg(x)",
+    _S0,
+    "x * sigmoid(x) / std_whcg(x)",
+    "x * sigmoid(x) / rms_whcg(x)",
+    "x * sigmoid(x) / std_whcg(x)",
+    "x / rms_whcg(x) * sigmoid(max(x, x / rms_whcg(x)))",
+)
+
+# The lists hold duplicates, as the paper prints them: its search had no test for equal functions.
+_TOP_LISTS = tuple(
+    Entry(f"{series}-top{rank}", formula, f"appendix 'Candidate layers without Reranking', {series.upper()} {rank}")
+    for series, formulas in (("b", _B_TOP), ("s", _S_TOP))
+    for rank, formula in enumerate(formulas, start=1)
+)
+
+CATALOG: dict[str, Entry] = {
+    entry.name: entry for entry in (*_BASELINES, *_RANDOM_ROWS, *_EVONORMS, *_CHANGES_OF_B0, *_TOP_LISTS)
+}

@@ -1,0 +1,146 @@
+"""A layer as data: a frozen graph of primitive functions (paper, section "Search Space").
+
+Node numbers 0 to 3 are the initial nodes x, 0, v0, v1; the intermediate nodes follow in order and only read earlier
+ones; the last node is the output. Nodes that the output does not reach are *dead*: they cost nothing when the layer
+runs, but they belong to the genotype, since a later mutation may bring them to life.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from evonorm.graph.primitives import PRIMITIVES, Primitive
+
+INITIAL_NODES = ("x", "0", "v0", "v1")
+X, ZERO, V0, V1 = range(4)
+PAPER_NODES = 10  # intermediate nodes in the paper's experiments
+MAX_NODES = 60  # a bound against absurd input, far above any layer that makes sense
+
+
+@dataclass(frozen=True)
+class Node:
+    """One intermediate node: the primitive's name and the numbers of the nodes it reads."""
+
+    op: str
+    inputs: tuple[int, ...]
+
+    @property
+    def primitive(self) -> Primitive:
+        return PRIMITIVES[self.op]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A normalization-activation layer without its final affine `* gamma + beta`.
+
+    Make one with `Graph.parse("x / std_bwh(x)")`, `sample_graph(rng)` or `Graph.decode(text)`. `str(graph)` is its
+    formula, `graph.encode()` its storage form with the dead nodes.
+    """
+
+    nodes: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.nodes) <= MAX_NODES:
+            raise ValueError(f"a graph has 1 to {MAX_NODES} intermediate nodes, got {len(self.nodes)}.")
+        for number, node in enumerate(self.nodes, start=len(INITIAL_NODES)):
+            _check_node(number, node)
+
+    @classmethod
+    def parse(cls, text: str) -> "Graph":
+        """The graph of a formula, e.g. `x * sigmoid(v1 * x) / std_whcg(x)`. Raises FormulaError with the place."""
+        from evonorm.graph.formula import parse_formula
+
+        return parse_formula(text)
+
+    @classmethod
+    def decode(cls, text: str) -> "Graph":
+        """The inverse of `encode`."""
+        return cls(tuple(_decode_node(word) for word in text.split()))
+
+    def encode(self) -> str:
+        """Compact text for storage, dead nodes included: `std_bwh:0 mul:3,0 …`, a word per intermediate node."""
+        return " ".join(f"{node.op}:{','.join(map(str, node.inputs))}" for node in self.nodes)
+
+    @property
+    def output(self) -> int:
+        """The number of the output node, which is the last one."""
+        return len(INITIAL_NODES) + len(self.nodes) - 1
+
+    def node(self, number: int) -> Node:
+        """The intermediate node with this number (4 is the first)."""
+        return self.nodes[number - len(INITIAL_NODES)]
+
+    @cached_property
+    def live(self) -> tuple[int, ...]:
+        """Numbers of the nodes that the output depends on, initial ones included, ascending."""
+        live = {self.output}
+        for number in range(self.output, len(INITIAL_NODES) - 1, -1):
+            if number in live:
+                live.update(self.node(number).inputs)
+        return tuple(sorted(live))
+
+    @cached_property
+    def live_nodes(self) -> tuple[tuple[int, Node], ...]:
+        """The live intermediate nodes with their numbers, in the order in which they can be computed."""
+        return tuple((number, self.node(number)) for number in self.live if number >= len(INITIAL_NODES))
+
+    @cached_property
+    def batch_moments(self) -> tuple[int, ...]:
+        """Numbers of the live nodes that aggregate over the batch, in order: each needs a moving moment."""
+        return tuple(number for number, node in self.live_nodes if node.primitive.needs_batch)
+
+    def reads(self, name: str) -> bool:
+        """Whether the output depends on this initial node, one of `x`, `0`, `v0`, `v1`."""
+        return INITIAL_NODES.index(name) in self.live
+
+    def latex(self) -> str:
+        """The formula as LaTeX, live nodes only, without the final affine."""
+        from evonorm.graph.formula import latex_text
+
+        return latex_text(self)
+
+    def __str__(self) -> str:
+        from evonorm.graph.formula import formula_text
+
+        return formula_text(self)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"nodes": self.nodes}  # cached properties are cheap to find again
+
+
+def live_only(graph: Graph) -> Graph:
+    """The same function without the dead nodes."""
+    numbers = {number: number for number in range(len(INITIAL_NODES))}
+    nodes: list[Node] = []
+    for number, node in graph.live_nodes:
+        numbers[number] = len(INITIAL_NODES) + len(nodes)
+        nodes.append(Node(node.op, tuple(numbers[i] for i in node.inputs)))
+    return Graph(tuple(nodes))
+
+
+def with_output(nodes: Iterable[Node], output: int) -> Graph:
+    """A graph whose output is the given node; one that is not the last is written as `node + 0`, dead nodes go."""
+    nodes = tuple(nodes)
+    last = len(INITIAL_NODES) + len(nodes) - 1
+    if output < len(INITIAL_NODES):
+        return Graph((Node("add", (output, ZERO)),))
+    return live_only(Graph(nodes[: len(nodes) - (last - output)]))
+
+
+def _check_node(number: int, node: Node) -> None:
+    primitive = PRIMITIVES.get(node.op)
+    if primitive is None:
+        raise ValueError(f"node {number}: there is no primitive {node.op!r}. Known: {', '.join(PRIMITIVES)}.")
+    if len(node.inputs) != primitive.arity:
+        raise ValueError(f"node {number}: {node.op} takes {primitive.arity} input(s), got {len(node.inputs)}.")
+    for i in node.inputs:
+        if not (isinstance(i, int) and 0 <= i < number):
+            raise ValueError(f"node {number}: {node.op} reads node {i!r}; inputs are earlier nodes, 0 to {number - 1}.")
+
+
+def _decode_node(word: str) -> Node:
+    op, colon, inputs = word.partition(":")
+    numbers = inputs.split(",")
+    if not colon or not all(number.isascii() and number.isdigit() for number in numbers):
+        raise ValueError(f"cannot read {word!r} in a stored graph; expected a word like mul:3,0.")
+    return Node(op, tuple(int(number) for number in numbers))

@@ -1,0 +1,24 @@
+"""Random graphs, node by node (paper, section "Search Space", "Random Graph Generation")."""
+
+import numpy as np
+
+from evonorm.graph.graph import INITIAL_NODES, PAPER_NODES, Graph, Node
+from evonorm.graph.primitives import ROWS, Primitive
+
+
+def sample_graph(rng: np.random.Generator, nodes: int = PAPER_NODES, batch_ops: bool = True) -> Graph:
+    """A random graph of the paper's generator; without `batch_ops` no node aggregates over the batch (the S series)."""
+    return Graph(tuple(sample_node(rng, len(INITIAL_NODES) + i, batch_ops) for i in range(nodes)))
+
+
+def sample_node(rng: np.random.Generator, number: int, batch_ops: bool = True) -> Node:
+    """A random node at this place of a graph: its primitive and its predecessors among the earlier nodes."""
+    primitive = sample_primitive(rng, batch_ops)
+    return Node(primitive.name, tuple(int(i) for i in rng.integers(number, size=primitive.arity)))
+
+
+def sample_primitive(rng: np.random.Generator, batch_ops: bool = True) -> Primitive:
+    """A row of the table uniformly, then the index set uniformly: an element-wise op is as likely as a whole moment."""
+    row = ROWS[rng.integers(len(ROWS))]
+    allowed = [primitive for primitive in row if batch_ops or not primitive.needs_batch]
+    return allowed[rng.integers(len(allowed))]
