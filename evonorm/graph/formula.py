@@ -28,7 +28,7 @@ _TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_][A-Za-z_0-9]*)|(?P<number>[0-9.]+)
 class FormulaError(ValueError):
     """A formula that cannot be read: what is wrong, the text, and a caret under the place."""
 
-    def __init__(self, problem: str, text: str, position: int):
+    def __init__(self, problem: str, text: str, position: int) -> None:
         start, end = max(0, position - 60), position + 40
         shown = "".join(c if c.isprintable() else " " for c in text[start:end])
         super().__init__(f"{problem}\n  {shown}\n  {' ' * (position - start)}^")
@@ -37,6 +37,8 @@ class FormulaError(ValueError):
 
 @dataclass(frozen=True)
 class Token:
+    """A word of the text and where it stands."""
+
     text: str
     position: int
     kind: str  # "name", "number", "symbol" or "end"
@@ -76,7 +78,7 @@ def _tokens(text: str) -> list[Token]:
 class _Parser:
     """Recursive descent over the tokens; nodes are shared by (op, inputs)."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = _tokens(text)
         self.at = 0
@@ -231,8 +233,8 @@ def _node_text(graph: Graph, node: Node, texts: dict[int, Text], style: _Style) 
         return Text(f"{style.wrap(inputs[0], SUM)} {sign} {style.wrap(right, PRODUCT)}", SUM)
     template = style.template(node, inputs[0].text)
     if node.op == "mul" or (node.op == "div" and style.inline_division):
-        right = style.wrap(inputs[1], style.right_factor)
-        return Text(template.format(style.wrap(inputs[0], PRODUCT), right), PRODUCT)
+        factors = style.wrap(inputs[0], PRODUCT), style.wrap(inputs[1], style.right_factor)
+        return Text(template.format(*factors), PRODUCT)
     return Text(template.format(*(each.text for each in inputs)), ATOM)
 
 

@@ -33,7 +33,9 @@ class Primitive:
 
 def _moment(moment: str, latex: str) -> tuple[Primitive, ...]:
     return tuple(
-        Primitive(f"{moment}_{letters}", 1, f"{moment}_{letters}({{0}})", latex.replace("I", subscript), moment, letters)
+        Primitive(
+            f"{moment}_{letters}", 1, f"{moment}_{letters}({{0}})", latex.replace("I", subscript), moment, letters
+        )
         for letters, subscript in INDEX_SETS.items()
     )
 

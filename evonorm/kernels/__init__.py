@@ -1,0 +1,6 @@
+"""How a graph runs. Read `eager.py` first: plain torch, the reference for every other kernel."""
+
+from evonorm.kernels.eager import run_eager as run_eager
+from evonorm.kernels.eager import run_eager as run_layer
+
+__all__ = ["run_eager", "run_layer"]

@@ -1,0 +1,20 @@
+"""What people import: layers that replace a normalization and the activation behind it.
+
+Read `norm_act.py` first: one module that runs any graph. `evonorms.py` names the paper's six, `baselines.py` holds
+what they are compared with, `create.py` makes any of them from a name, a formula or a graph.
+"""
+
+from evonorm.layers.baselines import BatchNormAct as BatchNormAct
+from evonorm.layers.baselines import FilterResponseNorm as FilterResponseNorm
+from evonorm.layers.baselines import GroupNormAct as GroupNormAct
+from evonorm.layers.baselines import PixelNormReLU as PixelNormReLU
+from evonorm.layers.create import create_layer as create_layer
+from evonorm.layers.create import layer_names as layer_names
+from evonorm.layers.evonorms import EvoNormB0 as EvoNormB0
+from evonorm.layers.evonorms import EvoNormB1 as EvoNormB1
+from evonorm.layers.evonorms import EvoNormB2 as EvoNormB2
+from evonorm.layers.evonorms import EvoNormS0 as EvoNormS0
+from evonorm.layers.evonorms import EvoNormS1 as EvoNormS1
+from evonorm.layers.evonorms import EvoNormS2 as EvoNormS2
+from evonorm.layers.norm_act import NormAct as NormAct
+from evonorm.layers.weight_decay import no_weight_decay as no_weight_decay

@@ -1,0 +1,111 @@
+"""The layers that the paper compares with: BN, GN and LN with an activation behind them, FRN and PixelNorm.
+
+Where torch has the normalization, the module *is* torch's with the activation behind it, so that existing checkpoints
+load; it keeps torch's conventions (unbiased moving variance, an error at one value per channel). Without an activation
+all of these still normalize.
+"""
+
+from collections.abc import MutableMapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from evonorm.layers.norm_act import NormAct, check_input
+
+
+def per_channel(vector: Tensor, x: Tensor) -> Tensor:
+    """A (C,) parameter shaped to broadcast over (N, C, *spatial), in x's dtype."""
+    return vector.to(x.dtype).reshape(1, -1, *(1,) * (x.ndim - 2))
+
+
+class _Activated(nn.Module):
+    """The activation behind a normalization: "relu", "silu" (z * sigmoid(v1 * z), v1 = 1 at first) or None."""
+
+    activation: str | None
+    v1: nn.Parameter | None
+
+    def add_activation(self, activation: str | None, channels: int) -> None:
+        if activation not in ("relu", "silu", None):
+            raise ValueError(f"activation must be 'relu', 'silu' or None, got {activation!r}.")
+        self.activation = activation
+        self.register_parameter("v1", nn.Parameter(torch.ones(channels)) if activation == "silu" else None)
+        self.register_load_state_dict_pre_hook(keep_v1_where_a_checkpoint_has_none)
+
+    def activate(self, z: Tensor) -> Tensor:
+        if self.v1 is not None:
+            return z * torch.sigmoid(per_channel(self.v1, z) * z)
+        return F.relu(z) if self.activation == "relu" else z
+
+    def extra_repr(self) -> str:
+        return f"{super().extra_repr()}, activation={self.activation}"
+
+
+def keep_v1_where_a_checkpoint_has_none(
+    module: nn.Module, state_dict: MutableMapping[str, Any], prefix: str, *_: object
+) -> None:
+    if isinstance(module.v1, Tensor) and f"{prefix}v1" not in state_dict:
+        state_dict[f"{prefix}v1"] = torch.ones_like(module.v1)
+
+
+class BatchNormAct(_Activated, _BatchNorm):
+    """torch's BatchNorm for any number of spatial axes, with ReLU or a trainable SiLU behind it."""
+
+    def __init__(
+        self, channels: int, activation: str | None = "relu", eps: float = 1e-5, momentum: float | None = 0.1
+    ) -> None:
+        super().__init__(channels, eps, momentum)
+        self.add_activation(activation, channels)
+
+    def _check_input_dim(self, input: Tensor) -> None:  # noqa: A002 (torch's name for it)
+        check_input(input, self.num_features)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.activate(super().forward(x))
+
+
+class GroupNormAct(_Activated, nn.GroupNorm):
+    """torch's GroupNorm with ReLU or a trainable SiLU behind it; with one group it is LayerNorm over (w,h,c)."""
+
+    def __init__(self, channels: int, groups: int, activation: str | None = "relu", eps: float = 1e-5) -> None:
+        super().__init__(groups, channels, eps)
+        self.add_activation(activation, channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_input(x, self.num_channels)
+        return self.activate(super().forward(x))
+
+
+class FilterResponseNorm(NormAct):
+    """max(z, v0) with z = x / rms_wh(x) * gamma + beta: FRN with its thresholded linear unit (Singh et al. 2019)."""
+
+    def __init__(self, channels: int, nonlinearity: bool = True, eps: float = 1e-5) -> None:
+        super().__init__("x / rms_wh(x)", channels, eps=eps)
+        if nonlinearity:
+            self.v0 = nn.Parameter(torch.zeros(channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        z = super().forward(x)
+        return z if self.v0 is None else torch.maximum(z, per_channel(self.v0, z))
+
+
+class PixelNormReLU(nn.Module):
+    """max(z, 0) with z = x / rms over the channels of each pixel * gamma + beta (Karras et al. 2018)."""
+
+    def __init__(self, channels: int, nonlinearity: bool = True, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.channels, self.nonlinearity, self.eps = channels, nonlinearity, eps
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.bias = nn.Parameter(torch.zeros(channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        check_input(x, self.channels)
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        rms = torch.sqrt(torch.square(wide).mean(1, keepdim=True) + self.eps)  # (b, 1, ...)
+        z = wide / rms * per_channel(self.weight, wide) + per_channel(self.bias, wide)
+        return (F.relu(z) if self.nonlinearity else z).to(x.dtype)
+
+    def extra_repr(self) -> str:
+        return f"channels={self.channels}, eps={self.eps}, nonlinearity={self.nonlinearity}"
