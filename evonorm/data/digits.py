@@ -11,7 +11,7 @@ VALIDATION, TEST = 300, 297
 def load_digits() -> DataSet:
     """1,200 / 300 / 297 pictures for training, validation and testing."""
     try:
-        from sklearn import datasets
+        from sklearn import datasets  # type: ignore[import-untyped]
     except ImportError:
         raise ValueError(
             "the stand-in data 'digits' come with scikit-learn, which is not installed."

@@ -11,7 +11,7 @@ Channels = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Images:
-    """Some of the pictures in `pixels`: those that `rows` names. Subsets share the pixels (a memory map, for CIFAR-10)."""
+    """Some of the pictures in `pixels`, those that `rows` names; subsets share the pixels (for CIFAR-10 a memory map)."""
 
     pixels: Tensor  # (all pictures, height, width, 3) uint8, contiguous
     labels: Tensor  # (all pictures,) uint8
@@ -59,4 +59,6 @@ def split(
 
 def seed_from(*parts: int) -> int:
     """One seed for torch from several whole numbers, so that neighbouring ones give unrelated streams."""
-    return int(np.random.SeedSequence([part & 0xFFFFFFFFFFFFFFFF for part in parts]).generate_state(1, np.uint64)[0] >> 1)
+    return int(
+        np.random.SeedSequence([part & 0xFFFFFFFFFFFFFFFF for part in parts]).generate_state(1, np.uint64)[0] >> 1
+    )
