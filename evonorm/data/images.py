@@ -11,7 +11,7 @@ Channels = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Images:
-    """Some of the pictures in `pixels`, those that `rows` names; subsets share the pixels (for CIFAR-10 a memory map)."""
+    """Some of the pictures in `pixels`, those that `rows` names; subsets share the pixels (CIFAR-10: a memory map)."""
 
     pixels: Tensor  # (all pictures, height, width, 3) uint8, contiguous
     labels: Tensor  # (all pictures,) uint8

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +28,7 @@ def reestimated_moments(model: nn.Module, pictures: Iterable[Tensor]) -> Iterato
     After a few steps of training a moving average of decay 0.9 still remembers the first weights; this does not.
     Holds for every layer that has `momentum` and `reset_running_stats`: torch's BatchNorm and NormAct.
     """
-    layers = [module for module in model.modules() if hasattr(module, "reset_running_stats")]
+    layers: list[Any] = [module for module in model.modules() if hasattr(module, "reset_running_stats")]
     momenta = [layer.momentum for layer in layers]
     kept = {name: buffer.clone() for name, buffer in model.named_buffers()}
     try:
@@ -41,7 +42,7 @@ def reestimated_moments(model: nn.Module, pictures: Iterable[Tensor]) -> Iterato
 
 
 @torch.no_grad()
-def _average_moments(model: nn.Module, layers: list[nn.Module], pictures: Iterable[Tensor]) -> None:
+def _average_moments(model: nn.Module, layers: list[Any], pictures: Iterable[Tensor]) -> None:
     for layer in layers:
         layer.reset_running_stats()
     model.train()
