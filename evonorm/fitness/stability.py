@@ -97,7 +97,7 @@ class _Landscape:
         """The gradient norm here and the direction in which it grows; no direction for the last step."""
         exact = how == "exact" and not last
         gradient = self.gradient(create_graph=exact)
-        total = torch.nn.utils.get_total_norm(gradient)
+        total = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradient)))  # differentiable
         norm = float(total.detach())
         if last or norm == 0 or not math.isfinite(norm):
             return norm, []
