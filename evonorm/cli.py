@@ -11,7 +11,19 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from evonorm.data import cifar10_path, get_cifar10, load_data
+from evonorm.experiments.evaluate_layer import (
+    Watch,
+    check_layers,
+    evaluate_layers,
+    read_fitness_recipe,
+    summary_rows,
+)
+from evonorm.experiments.verdicts import distinct_layers, find_verdicts, verdict_rows
+from evonorm.fitness import FitnessRecipe
+from evonorm.fitness.evaluate import TESTS
 from evonorm.graph import CATALOG
+from evonorm.models import LEGEND, draw_positions, model_cost, trace_model
 
 app = typer.Typer(
     help="Search, train and ship normalization-activation layers.",
@@ -41,6 +53,34 @@ def layers() -> None:
 
 
 @app.command()
+def cost(
+    model: Annotated[str, typer.Argument(help="A model's name, such as resnet50 or mobilenetv2-cifar.")],
+    layer: Annotated[
+        list[str] | None, typer.Option(help="A layer's name or a formula; give it again for another row.")
+    ] = None,
+    image_size: Annotated[int | None, typer.Option(help="Height and width; by default what the model is for.")] = None,
+    width: Annotated[float, typer.Option(help="Channel multiplier.")] = 1.0,
+    positions: Annotated[bool, typer.Option("--positions", help="Draw where the layers sit instead.")] = False,
+) -> None:
+    """Counts parameters and multiply-adds of a model, a row for each layer asked for.
+
+    Example: evonorm cost resnet50 --layer bn-relu --layer evonorm-b0
+    """
+    if positions:
+        drawing = draw_positions(trace_model(model, image_size, width=width))
+        console.print(f"{drawing}\n\n{LEGEND}", markup=False, highlight=False, soft_wrap=True)
+        return
+    table = Table(
+        "layer", "parameters", "convolutions", "layers", "together", title=f"{model}, multiply-adds per image"
+    )
+    for each in layer or ["bn-relu"]:
+        found = model_cost(model, each, image_size, width=width)
+        counts = (found.conv_multiply_adds, found.layer_multiply_adds, found.multiply_adds)
+        table.add_row(each, f"{found.parameters:,}", *(f"{count / 1e6:,.1f} M" for count in counts))
+    console.print(table, markup=False)
+
+
+@app.command()
 def data(
     name: Annotated[str, typer.Argument(help="cifar10, or digits (comes with scikit-learn, nothing to get)")],
     source: Annotated[
@@ -53,7 +93,6 @@ def data(
 
     Example: evonorm data cifar10 --from ~/cifar-10-binary.tar.gz
     """
-    from evonorm.data import cifar10_path, get_cifar10, load_data
 
     if name == "cifar10":
         with _bar() as bar:
@@ -85,43 +124,46 @@ def evaluate(
 
     Example: evonorm evaluate --verdicts --recipe recipes/paper_b.toml --keep runs/verdicts
     """
-    from evonorm.data import load_data
-    from evonorm.experiments import evaluate_layer
-    from evonorm.experiments.verdicts import distinct_layers, find_verdicts, verdict_rows
-    from evonorm.fitness.evaluate import TESTS
 
     chosen = list(dict.fromkeys([*(layers or []), *(against or [])]))
     if not chosen and not verdicts:
         raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
-    fitness = evaluate_layer.read_fitness_recipe(recipe, data)
-    evaluate_layer.check_layers(chosen)
-    console.print(f"data: {load_data(fitness.data).name}; recipe: {recipe}", highlight=False)
-    with _bar() as bar:
-
-        def watch(layer: str, seed: int, event: evaluate_layer.Progress) -> None:
-            bar(f"{layer[:40]} (seed {seed}): {event.stage} on {event.anchor}", event.step, event.steps)
-
-        if verdicts:
-            path = (keep or Path("runs/verdicts")) / "verdicts.jsonl"
-            found = list(find_verdicts(chosen or distinct_layers(), fitness, range(seeds), path, watch))
-        else:
-            measured = evaluate_layer.evaluate_layers(
-                chosen, fitness, range(seeds), watch=watch, keep=keep, test_set=test_set
-            )
+    fitness = read_fitness_recipe(recipe, data)
+    check_layers(chosen)
+    console.print(f"data: {load_data(fitness.data).name}; recipe: {recipe}", highlight=False, soft_wrap=True)
     if verdicts:
-        columns = [f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS]
-        _print_table(["layer", *columns], verdict_rows(found, fitness.anchors))
-        return
-    columns = [f"{anchor}, %" for anchor in fitness.anchors]
-    _print_table(["layer", *columns, "seconds", ""], evaluate_layer.summary_rows(measured, fitness.anchors))
-    if test_set:
-        rows = evaluate_layer.summary_rows(measured, fitness.anchors, "test_accuracy")
-        console.print("On the test pictures:")
-        _print_table(["layer", *columns, "seconds", ""], rows)
+        _print_verdicts(chosen, fitness, seeds, keep or Path("runs/verdicts"))
+    else:
+        _print_scores(chosen, fitness, seeds, keep, test_set)
 
 
-def _print_table(columns: list[str], rows: list[list[str]]) -> None:
-    table = Table(*columns)
+def _print_scores(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool) -> None:
+
+    with _bar() as bar:
+        measured = evaluate_layers(layers, fitness, range(seeds), watch=_told(bar), keep=keep, test_set=test_set)
+    for pictures, figure in (("validation", "accuracy"), ("test", "test_accuracy"))[: 2 if test_set else 1]:
+        title = f"accuracy on the {pictures} pictures, %, {seeds} seed(s)"
+        rows = summary_rows(measured, fitness.anchors, figure)
+        _print_table(title, ["layer", *fitness.anchors, "seconds", "rejections"], rows)
+
+
+def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path) -> None:
+
+    path = keep / "verdicts.jsonl"
+    with _bar() as bar:
+        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), path, _told(bar)))
+    columns = [f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS]
+    _print_table(f"verdicts, kept in {path}", ["layer", *columns], verdict_rows(found, fitness.anchors))
+
+
+def _told(bar: Callable[[str, int, int], None]) -> Watch:
+    return lambda layer, seed, event: bar(
+        f"{layer[:40]} (seed {seed}): {event.stage} on {event.anchor}", event.step, event.steps
+    )
+
+
+def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    table = Table(*columns, title=title)
     for row in rows:
         table.add_row(*row)
     console.print(table, markup=False)

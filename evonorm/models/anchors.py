@@ -73,17 +73,17 @@ RESNET_NANO = (
 )
 MOBILENET_NANO = (
     Stage(expansion=1, channels=8, blocks=1, stride=1),
-    Stage(expansion=6, channels=8, blocks=1, stride=2),
-    Stage(expansion=6, channels=16, blocks=2, stride=1),
-    Stage(expansion=6, channels=32, blocks=2, stride=2),
-    Stage(expansion=6, channels=64, blocks=1, stride=1),
+    Stage(expansion=6, channels=16, blocks=2, stride=2),
+    Stage(expansion=6, channels=24, blocks=2, stride=2),
+    Stage(expansion=6, channels=32, blocks=1, stride=1),
+    Stage(expansion=6, channels=48, blocks=2, stride=2),
 )
 EFFICIENTNET_NANO = (
     Stage(expansion=1, channels=8, blocks=1, stride=1),
-    Stage(expansion=6, channels=8, blocks=1, stride=2),
-    Stage(expansion=6, channels=16, blocks=2, stride=1, kernel=5),
-    Stage(expansion=6, channels=32, blocks=2, stride=2),
-    Stage(expansion=6, channels=64, blocks=1, stride=1, kernel=5),
+    Stage(expansion=6, channels=16, blocks=2, stride=2),
+    Stage(expansion=6, channels=24, blocks=2, stride=2, kernel=5),
+    Stage(expansion=6, channels=32, blocks=1, stride=1, kernel=5),
+    Stage(expansion=6, channels=48, blocks=2, stride=2),
 )
 
 
@@ -103,7 +103,7 @@ def efficientnet_nano(layer: LayerHole, num_classes: int, width: float) -> nn.Mo
 def nano_trunk(stages: tuple[Stage, ...], width: float) -> Trunk:
     """Without dropout and stochastic depth: runs of a few hundred steps need no regularization, only its noise."""
     return Trunk(
-        stem_channels=scaled_channels(8, width),
+        stem_channels=scaled_channels(16, width),
         stages=scaled_stages(stages, width),
         head_channels=scaled_channels(256, width),
         stem_stride=1,
