@@ -108,7 +108,7 @@ class Driver:
     def _ask(self) -> None:
         for _ in range(ASKED_AT_ONCE):
             room = self.workers.capacity - len(self.in_flight) - len(self.backlog)
-            if room <= 0 or self.stopping or not self.search.ready() or self._spent():
+            if room <= 0 or self.stopping or self.broken or not self.search.ready() or self._spent():
                 return
             proposal = self.search.ask()
             self.journal.add_proposal(proposal)
