@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from evonorm.cli_search import add_commands
 from evonorm.graph import CATALOG
 from evonorm.models import LEGEND, draw_positions, model_cost, trace_model
 
@@ -63,6 +64,9 @@ def cost(
         counts = (found.conv_multiply_adds, found.layer_multiply_adds, found.multiply_adds)
         table.add_row(each, f"{found.parameters:,}", *(f"{count / 1e6:,.1f} M" for count in counts))
     console.print(table, markup=False)
+
+
+add_commands(app)
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from evonorm.workers import WorkerSettings
 CANDIDATES = 100
 RECIPE = Recipe(
     seed=5,
-    evaluate="fake_fitness:by_hash",
+    evaluate="tests.experiments.fake_fitness:by_hash",
     fitness={"seconds": 0.01},
     search=SearchSettings(window=20, smallest_tournament=4, lag=4),
     workers=WorkerSettings(number=2, pin=False),

@@ -7,9 +7,7 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
-from pathlib import Path
 
-import kill_harness
 import pytest
 from rich.console import Console
 
@@ -21,11 +19,13 @@ from evonorm.experiments.run_search import resume_search, start_search
 from evonorm.journal import Failed, Reader, Scores, journal_digest
 from evonorm.search import SearchSettings
 from evonorm.workers import WorkerSettings
+from tests.experiments import kill_harness
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 INLINE = WorkerSettings(kind="inline")
 FAKE = Recipe(
     seed=5,
-    evaluate="fake_fitness:by_hash",
+    evaluate="tests.experiments.fake_fitness:by_hash",
     search=SearchSettings(window=20, smallest_tournament=4, lag=4),
     workers=INLINE,
 )
@@ -44,7 +44,9 @@ def workers(number, **changes):
     return WorkerSettings(number=number, **changes)
 
 
-@pytest.mark.parametrize("evaluate", ["fake_fitness:by_hash", "fake_fitness:distance_to_b0"])
+@pytest.mark.parametrize(
+    "evaluate", ["tests.experiments.fake_fitness:by_hash", "tests.experiments.fake_fitness:distance_to_b0"]
+)
 def test_the_same_seed_gives_the_same_digest_whoever_computes(tmp_path, evaluate):
     digests = {}
     for name, settings in (("inline", INLINE), ("one", workers(1)), ("two", workers(2))):
@@ -112,7 +114,7 @@ def test_arrival_order_runs_and_resumes(tmp_path):
 def test_a_faulty_candidate_costs_one_failed_outcome_and_never_the_search(tmp_path):
     """Crashes, hangs, NaN, garbage and bugs: each tried twice, then out; the rest goes on as if nothing had been."""
     settings = workers(2, slowest=1.0, least_seconds=0.4)
-    recipe = replace(FAKE, evaluate="fake_fitness:faulty", workers=settings)
+    recipe = replace(FAKE, evaluate="tests.experiments.fake_fitness:faulty", workers=settings)
     folder, ended = search(tmp_path, "faulty", recipe, candidates=40)
     assert ended == "candidates"
     with folder.reader() as reader:
@@ -129,7 +131,9 @@ def test_a_faulty_candidate_costs_one_failed_outcome_and_never_the_search(tmp_pa
 
 
 def test_a_failed_candidate_is_not_tried_again_after_a_resume(tmp_path):
-    recipe = replace(FAKE, evaluate="fake_fitness:faulty", workers=workers(1, slowest=1.0, least_seconds=0.4))
+    recipe = replace(
+        FAKE, evaluate="tests.experiments.fake_fitness:faulty", workers=workers(1, slowest=1.0, least_seconds=0.4)
+    )
     folder, _ = search(tmp_path, "faulty", recipe, candidates=10)
     with folder.reader() as reader:
         before = len(reader.events("attempt failed"))
@@ -140,7 +144,7 @@ def test_a_failed_candidate_is_not_tried_again_after_a_resume(tmp_path):
 
 def test_a_reference_that_cannot_be_judged_stops_the_search_with_the_reason(tmp_path):
     with pytest.raises(ValueError, match=r"reference bn-relu cannot be evaluated.*") as caught:
-        search(tmp_path, "broken", replace(FAKE, evaluate="fake_fitness:broken"), candidates=5)
+        search(tmp_path, "broken", replace(FAKE, evaluate="tests.experiments.fake_fitness:broken"), candidates=5)
     assert "the data is missing" in str(caught.value)
     folder = RunFolder(tmp_path, "broken")
     with folder.reader() as reader:
@@ -195,7 +199,7 @@ def test_a_second_search_of_the_same_name_and_a_second_driver_are_refused(tmp_pa
 def test_resuming_with_another_recipe_or_without_a_run_is_refused(tmp_path):
     folder, _ = search(tmp_path, "run", candidates=3)
     other = tmp_path / "other.toml"
-    other.write_text('seed = 9\nevaluate = "fake_fitness:by_hash"\n')
+    other.write_text('seed = 9\nevaluate = "tests.experiments.fake_fitness:by_hash"\n')
     with pytest.raises(ValueError, match="is not the recipe of run 'run'"):
         resume_search(folder, Budget(), quiet(), other)
     with pytest.raises(ValueError, match=r"there is no run 'nothing' in .* Known runs: run"):
@@ -231,7 +235,7 @@ def test_impossible_budgets_are_refused(bound):
 )
 def test_a_wrong_recipe_says_where(tmp_path, text, message):
     path = tmp_path / "recipe.toml"
-    path.write_text(f'evaluate = "fake_fitness:by_hash"\n{text}\n')
+    path.write_text(f'evaluate = "tests.experiments.fake_fitness:by_hash"\n{text}\n')
     with pytest.raises(ValueError, match=message):
         load_recipe(path)
     with pytest.raises(ValueError, match="there is no recipe"):
@@ -278,13 +282,8 @@ def test_kill_minus_9_at_twenty_moments_changes_nothing(tmp_path):
 
     Nothing is evaluated twice except what was in flight at a kill.
     """
-    here = Path(__file__).parent
-    harness = subprocess.run(
-        [sys.executable, here / "kill_harness.py", tmp_path, "20"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])},
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-m", "tests.experiments.kill_harness", tmp_path, "20"]
+    harness = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     assert harness.returncode == 0, harness.stdout + harness.stderr
     killed, calm = RunFolder(tmp_path, "killed"), RunFolder(tmp_path, "calm")
     assert journal_digest(killed.journal) == journal_digest(calm.journal)
@@ -302,10 +301,8 @@ def test_kill_minus_9_at_twenty_moments_changes_nothing(tmp_path):
 
 def test_a_ctrl_c_ends_with_everything_written(tmp_path):
     """One SIGINT: ends soon with nothing torn, and a resume ends as if nothing had been."""
-    here = Path(__file__).parent
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), *sys.path])}
-    script = f"import sys, kill_harness; kill_harness.drive({str(tmp_path)!r}, 'stopped')"
-    process = subprocess.Popen([sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True)
+    script = f"from tests.experiments import kill_harness; kill_harness.drive({str(tmp_path)!r}, 'stopped')"
+    process = subprocess.Popen([sys.executable, "-c", script], env=ENVIRONMENT, stdout=subprocess.PIPE, text=True)
     log = tmp_path / "stopped.log"
     while not (log.exists() and len(log.read_text().splitlines()) > 5):
         assert process.poll() is None

@@ -55,6 +55,17 @@ def outcome(index, rng, seconds):
     return Failed("killed", stages) if index % 5 == 2 else Scores({"resnet": float(rng.random())}, stages)
 
 
+def add_all(journal, indices):
+    with journal.transaction():
+        for index in indices:
+            journal.add_proposal(Proposal(index, S0, "random", 0))
+
+
+def add_one_by_one(journal, number):
+    for index in range(number):
+        add_all(journal, [index])
+
+
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "journal.sqlite"
@@ -105,9 +116,8 @@ def test_the_reader_counts_and_ranks(path):
 
 def test_a_transaction_is_written_whole_or_not_at_all(path):
     with Journal.create(path, HEADER) as journal:
-        with pytest.raises(JournalError), journal.transaction():
-            for _ in range(2):
-                journal.add_proposal(Proposal(0, S0, "random", 0))
+        with pytest.raises(JournalError):
+            add_all(journal, [0, 1, 0])
         with journal.transaction():
             journal.add_proposal(Proposal(0, S0, "random", 0))
     with Reader(path) as reader:
@@ -254,14 +264,10 @@ def test_a_full_disk_is_said_and_keeps_what_was_written(path):
     with Journal.create(path, HEADER) as journal:
         pages = journal.connection.execute("PRAGMA page_count").fetchone()[0]
         journal.connection.execute(f"PRAGMA max_page_count = {pages + 4}")  # SQLite's own way to have a small disk
-        written = 0
-        try:
-            for index in range(10_000):
-                with journal.transaction():
-                    journal.add_proposal(Proposal(index, S0, "random", 0))
-                written += 1
-        except JournalFullError as error:
-            assert "All that was written before is safe. Free some space" in str(error)
+        with pytest.raises(JournalFullError, match="All that was written before is safe"):
+            add_one_by_one(journal, 10_000)
+        with Reader(path) as reader:
+            written = reader.proposed()
         assert 0 < written < 10_000
         journal.connection.execute("PRAGMA max_page_count = 1000000")
         with journal.transaction():
