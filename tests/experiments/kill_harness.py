@@ -31,9 +31,14 @@ RECIPE = Recipe(
 )
 
 
+def place_of(runs, name):
+    """A folder of runs for each, so that the one does not find the other's references in the cache."""
+    return RunFolder(Path(runs) / f"{name} runs", name)
+
+
 def drive(runs, name):
     """One session, new or resumed, in this process."""
-    folder = RunFolder(Path(runs), name)
+    folder = place_of(runs, name)
     os.environ["FAKE_FITNESS_LOG"] = str(Path(runs) / f"{name}.log")
     console = Console(file=io.StringIO())
     budget = Budget(candidates=CANDIDATES)

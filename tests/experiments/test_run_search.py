@@ -285,7 +285,7 @@ def test_kill_minus_9_at_twenty_moments_changes_nothing(tmp_path):
     command = [sys.executable, "-m", "tests.experiments.kill_harness", tmp_path, "20"]
     harness = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     assert harness.returncode == 0, harness.stdout + harness.stderr
-    killed, calm = RunFolder(tmp_path, "killed"), RunFolder(tmp_path, "calm")
+    killed, calm = (kill_harness.place_of(tmp_path, name) for name in ("killed", "calm"))
     assert journal_digest(killed.journal) == journal_digest(calm.journal)
     with Reader(killed.journal) as reader:
         assert len(reader.events("session started")) >= 10
@@ -308,7 +308,7 @@ def test_a_ctrl_c_ends_with_everything_written(tmp_path):
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[0].strip() == "stopped"
-    folder = RunFolder(tmp_path, "stopped")
+    folder = kill_harness.place_of(tmp_path, "stopped")
     with folder.reader() as reader:
         assert [body["why"] for _, body in reader.events("session ended")] == ["stopped"]
     resume_search(folder, Budget(), quiet())
