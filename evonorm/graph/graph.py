@@ -6,8 +6,7 @@ runs, but they belong to the genotype, since a later mutation may bring them to 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from evonorm.graph.primitives import PRIMITIVES, Primitive
 
@@ -38,12 +37,24 @@ class Graph:
     """
 
     nodes: tuple[Node, ...]
+    # Found once on construction: plain attributes, which torch.compile can look through.
+    live: tuple[int, ...] = field(init=False, compare=False, repr=False)
+    """Numbers of the nodes that the output depends on, initial ones included, ascending."""
+    live_nodes: tuple[tuple[int, Node], ...] = field(init=False, compare=False, repr=False)
+    """The live intermediate nodes with their numbers, in the order in which they can be computed."""
+    batch_moments: tuple[int, ...] = field(init=False, compare=False, repr=False)
+    """Numbers of the live nodes that aggregate over the batch, in order: each needs a moving moment."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.nodes) <= MAX_NODES:
             raise ValueError(f"a graph has 1 to {MAX_NODES} intermediate nodes, got {len(self.nodes)}.")
         for number, node in enumerate(self.nodes, start=len(INITIAL_NODES)):
             _check_node(number, node)
+        live = self._find_live()
+        live_nodes = tuple((number, self.node(number)) for number in live if number >= len(INITIAL_NODES))
+        object.__setattr__(self, "live", live)
+        object.__setattr__(self, "live_nodes", live_nodes)
+        object.__setattr__(self, "batch_moments", tuple(n for n, node in live_nodes if node.primitive.needs_batch))
 
     @classmethod
     def parse(cls, text: str) -> "Graph":
@@ -70,24 +81,12 @@ class Graph:
         """The intermediate node with this number (4 is the first)."""
         return self.nodes[number - len(INITIAL_NODES)]
 
-    @cached_property
-    def live(self) -> tuple[int, ...]:
-        """Numbers of the nodes that the output depends on, initial ones included, ascending."""
+    def _find_live(self) -> tuple[int, ...]:
         live = {self.output}
         for number in range(self.output, len(INITIAL_NODES) - 1, -1):
             if number in live:
                 live.update(self.node(number).inputs)
         return tuple(sorted(live))
-
-    @cached_property
-    def live_nodes(self) -> tuple[tuple[int, Node], ...]:
-        """The live intermediate nodes with their numbers, in the order in which they can be computed."""
-        return tuple((number, self.node(number)) for number in self.live if number >= len(INITIAL_NODES))
-
-    @cached_property
-    def batch_moments(self) -> tuple[int, ...]:
-        """Numbers of the live nodes that aggregate over the batch, in order: each needs a moving moment."""
-        return tuple(number for number, node in self.live_nodes if node.primitive.needs_batch)
 
     def reads(self, name: str) -> bool:
         """Whether the output depends on this initial node, one of `x`, `0`, `v0`, `v1`."""
@@ -103,9 +102,6 @@ class Graph:
         from evonorm.graph.formula import formula_text
 
         return formula_text(self)
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"nodes": self.nodes}  # cached properties are cheap to find again
 
 
 def live_only(graph: Graph) -> Graph:
