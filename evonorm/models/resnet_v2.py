@@ -13,6 +13,7 @@ from evonorm.models.initialization import variance_scaling_, zero_biases
 
 BLOCKS = {26: (2, 2, 2, 2), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3)}
 EXPANSION = 4
+BRANCH_SCALE = 0.25  # of the last convolution in each residual branch, at the start
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,13 @@ class ResNetV2(nn.Module):
 
 
 def initialize(model: ResNetV2) -> None:
-    """Convolutions by TensorFlow's variance scaling, dense N(0, 0.01), as the official ResNet of EvoNorm's authors."""
-    for module in model.modules():
+    """Convolutions by TensorFlow's variance scaling, dense N(0, 0.01), as the official ResNet of EvoNorm's authors.
+
+    But residual branches start at a quarter: otherwise EvoNorm-B0 blows up at learning rate 0.1 (`docs/models.md`).
+    """
+    for name, module in model.named_modules():
         if isinstance(module, nn.Conv2d):
-            variance_scaling_(module.weight)
+            ends_branch = name.endswith(".restore")
+            variance_scaling_(module.weight, BRANCH_SCALE if ends_branch else 1.0)
     nn.init.normal_(model.classifier.weight, std=0.01)
     zero_biases(model)
