@@ -4,11 +4,10 @@ import time
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from evonorm.experiments.driver import Driver
-from evonorm.experiments.leaderboard import leaderboard, leaderboard_table
+from evonorm.experiments.leaderboard import leaderboard, leaderboard_text
 from evonorm.journal import Reader, Scores
 
 TOP = 5
@@ -23,7 +22,7 @@ class LiveDisplay:
         self._live.start()
         self._drawn = 0.0
         self._scores = -1
-        self._table = Table()
+        self._top = Text()
 
     def show(self, driver: Driver) -> None:
         now = time.monotonic()
@@ -32,11 +31,11 @@ class LiveDisplay:
         self._drawn = now
         if driver.verdicts["scores"] != self._scores:
             self._scores = driver.verdicts["scores"]
-            self._table = leaderboard_table(leaderboard(self._reader, TOP), self._reader.references())
+            self._top = leaderboard_text(leaderboard(self._reader, TOP), self._reader.references())
         lines = [Text(f"{self._title}  {time_line(driver)}", style="bold"), Text(count_line(driver))]
         lines.append(Text(best_line(driver)))
         lines += [Text(f"  {at_work(driver, index)}", style="dim") for index in driver.in_flight]
-        self._live.update(Group(*lines, self._table), refresh=True)
+        self._live.update(Group(*lines, self._top), refresh=True)
 
     def close(self) -> None:
         self._live.stop()
