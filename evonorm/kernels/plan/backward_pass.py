@@ -156,17 +156,12 @@ class BackwardPass:
                 code.append(SymbolicInstruction(op, Mode.WRITE, ("reciprocal", number), (inputs[1],)))
                 if not self._is_read(symbol):
                     continue
-                if not self._reaches_moment(number):
+                if number not in self.typed.behind_moments:  # else t - mean must see the very t that forward saw
                     inputs[1] = ("reciprocal", number)
                     code.append(SymbolicInstruction("mul", Mode.WRITE, symbol, tuple(inputs)))
                     continue
             code.append(SymbolicInstruction(value.op, Mode.WRITE, symbol, tuple(inputs)))
         return code
-
-    def _reaches_moment(self, number: int) -> bool:
-        """Whether a moment depends on this value: then t - mean must see the very t that forward saw."""
-        users = [user for user, _ in self.typed.users[number]]
-        return any(self.typed.values[user].op == "moment" or self._reaches_moment(user) for user in users)
 
     def _is_read(self, symbol: Symbol) -> bool:
         return symbol[0] == "value" and symbol[1] in self.values_needed
