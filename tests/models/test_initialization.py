@@ -63,3 +63,15 @@ def test_truncated_normal_is_one():
     assert weight.std().item() == pytest.approx(0.5 * 0.8796, rel=0.005)
     # the share within one std of the uncut normal, where a uniform of equal spread would give 0.577
     assert (weight.abs() < 0.5).float().mean().item() == pytest.approx(0.6827 / 0.9545, abs=0.005)
+
+
+def test_only_anchors_start_with_small_branches_and_features():
+    torch.manual_seed(0)
+    block = evonorm.create_model("resnet50").blocks[-1]
+    assert block.restore.weight.std().item() == pytest.approx(math.sqrt(1 / 512), rel=0.02)
+    assert (evonorm.create_model("mobilenetv2", "evonorm-s0").head_layer.weight == 1).all()
+    for name in ("mobilenetv2-cifar", "efficientnet-b0-cifar", "mobilenet-nano", "efficientnet-nano"):
+        for layer in ("bn-relu", "evonorm-s0"):
+            model = evonorm.create_model(name, layer)
+            assert (model.head_layer.weight == 0.25).all()
+            assert (model.stem_layer.weight == 1).all()
