@@ -1,7 +1,7 @@
 """How weights start, as in the official TensorFlow code of each family (`docs/models.md` has the places).
 
-It decides. At learning rate 0.1 without warm-up EvoNorm-B0 blows up within 20 steps on ten classes where dense layers or
-the features that reach them start too large, while BN-ReLU still trains.
+It decides. At learning rate 0.1 without warm-up EvoNorm-B0 blows up within 20 steps on ten classes where dense layers
+or the features that reach them start too large, while BN-ReLU still trains.
 """
 
 import math
