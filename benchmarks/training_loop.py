@@ -7,30 +7,34 @@ The bare step and the loop's are alternated in one process, since machines drift
 
 import argparse
 import time
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from evonorm.fitness import FitnessRecipe, StabilityRecipe
 from evonorm.fitness.proxy_task import ProxyTask
 from evonorm.fitness.stability import passes_stability
-from evonorm.training import keep_freed_memory
+from evonorm.training import TrainingRun, keep_freed_memory
+
+Clock = Callable[[], float]
 
 
-def bare_step(run, pictures, labels):
+def bare_step(run: TrainingRun, pictures: Tensor, labels: Tensor) -> None:
     """Forward, backward and update on a batch that is there already: what any loop must do."""
     run.optimizer.zero_grad()
     F.cross_entropy(run.model(pictures), labels).backward()
     run.optimizer.step()
 
 
-def seconds_of(call, clock):
+def seconds_of(call: Callable[[], object], clock: Clock) -> float:
     start = clock()
     call()
     return clock() - start
 
 
-def compare(task, rounds, clock):
+def compare(task: ProxyTask, rounds: int, clock: Clock) -> list[float]:
     """Least seconds of the bare step, of the loop's step, and of making its batch: what others disturb only adds."""
     run, seen = task.run, []
     batch = run.batches.batch(0)
@@ -43,7 +47,7 @@ def compare(task, rounds, clock):
     return [min(each) for each in (bare, loop, data)]
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--anchors", nargs="+", default=["resnet-nano", "mobilenet-nano", "efficientnet-nano"])
     parser.add_argument("--layers", nargs="+", default=["bn-relu", "evonorm-b0", "evonorm-s0"])
