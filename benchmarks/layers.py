@@ -74,7 +74,8 @@ def bench_named(rounds: int) -> None:
         print(f"{shape} {'channels_last' if channels_last else 'NCHW'}, n={count}")
         for name in modules:
             print(
-                f"  {name:11s} forward+backward {milliseconds(both[name]):8.3f} ms  ratio {ratio(both, name, 'bn-relu'):.2f}"
+                f"  {name:11s} forward+backward {milliseconds(both[name]):8.3f} ms"
+                f"  ratio {ratio(both, name, 'bn-relu'):.2f}"
                 f"   of minima {min(both[name]) / min(both['bn-relu']):.2f}"
                 f"   no_grad forward ratio {ratio(forward, name, 'bn-relu'):.2f}"
             )
@@ -133,15 +134,12 @@ def bench_limit(rounds: int) -> None:
     traffic = {"evonorm-s0": (2, 3), "evonorm-b0": (3, 6)}
     for name, (forward, backward) in traffic.items():
         layer = create_layer(name, 64)
-        start_forward = milliseconds(alternate({"f": forward_of(layer, x)}, rounds)["f"])
-        start_both = milliseconds(alternate({"b": step_of(layer, x, gy)}, rounds)["b"])
-        for what, reached, count in (
-            ("forward", start_forward, forward),
-            ("backward", start_both - start_forward, backward),
-        ):
+        in_forward = milliseconds(alternate({"f": forward_of(layer, x)}, rounds)["f"])
+        in_both = milliseconds(alternate({"b": step_of(layer, x, gy)}, rounds)["b"])
+        for what, reached, count in (("forward", in_forward, forward), ("backward", in_both - in_forward, backward)):
             limit = copy * count / 2
             print(
-                f"  {name} {what:8s} {count} tensors: limit {limit:.2f} ms, reached {reached:.2f} ms, {reached / limit:.1f} x"
+                f"  {name} {what:8s} {count} tensors: limit {limit:.2f} ms, reached {reached:.2f}, {reached / limit:.1f} x"
             )
 
 

@@ -1,4 +1,4 @@
-"""Fair timing on a machine that drifts: everything that is compared runs alternately in one process; medians of pairs."""
+"""Fair timing on a machine that drifts: what is compared runs alternately in one process; medians of paired ratios."""
 
 import platform
 import statistics

@@ -57,12 +57,12 @@ def layer_forward(
 def _(
     x: Tensor,
     weight: Tensor,
-    bias: Tensor,
-    v0: Tensor | None,
-    v1: Tensor | None,
-    moving: list[Tensor],
+    bias: Tensor,  # noqa: ARG001
+    v0: Tensor | None,  # noqa: ARG001
+    v1: Tensor | None,  # noqa: ARG001
+    moving: list[Tensor],  # noqa: ARG001
     graph: str,
-    groups: int,
+    groups: int,  # noqa: ARG001
     eps: float,
     training: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -97,16 +97,16 @@ def layer_backward(
 
 @layer_backward.register_fake
 def _(
-    gy: Tensor,
+    gy: Tensor,  # noqa: ARG001
     x: Tensor,
     weight: Tensor,
     bias: Tensor,
     v0: Tensor | None,
     v1: Tensor | None,
-    saved: Tensor,
-    moving: list[Tensor],
+    saved: Tensor,  # noqa: ARG001
+    moving: list[Tensor],  # noqa: ARG001
     graph: str,
-    groups: int,
+    groups: int,  # noqa: ARG001
     eps: float,
     training: bool,
 ) -> list[Tensor]:
