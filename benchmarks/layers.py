@@ -139,7 +139,8 @@ def bench_limit(rounds: int) -> None:
         for what, reached, count in (("forward", in_forward, forward), ("backward", in_both - in_forward, backward)):
             limit = copy * count / 2
             print(
-                f"  {name} {what:8s} {count} tensors: limit {limit:.2f} ms, reached {reached:.2f}, {reached / limit:.1f} x"
+                f"  {name} {what:8s} {count} tensors: limit {limit:.2f} ms,"
+                f" reached {reached:.2f} ms, {reached / limit:.1f} x"
             )
 
 

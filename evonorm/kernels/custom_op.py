@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from evonorm.graph import Graph
-from evonorm.kernels.library import PreparedLayer, find_library, prepared_layer
+from evonorm.kernels.library import PITCH, PreparedLayer, find_library, prepared_layer
 from evonorm.kernels.native import dense_layout, launch_backward, launch_forward, like_layout
 
 
@@ -46,11 +46,12 @@ def layer_forward(
     layer = layer_of(graph, eps, training)
     x, layout = dense_layout(x)
     y, saved, exports = launch_forward(layer, x, (weight, bias, v0, v1, *moving), layout, groups, keep=True)
-    return (
-        y,
-        weight.new_empty(0) if saved is None else saved,
-        weight.new_empty((0, x.shape[1])) if exports is None else exports,
-    )
+    channels = x.shape[1]
+    if saved is None:
+        saved = weight.new_empty(0)
+    elif channels % PITCH:  # the padding of a row is never written: zeros make equal runs equal to the bit
+        saved.view(-1, (channels + PITCH - 1) // PITCH * PITCH)[:, channels:] = 0
+    return y, saved, weight.new_empty((0, channels)) if exports is None else exports.view(-1, channels)
 
 
 @layer_forward.register_fake

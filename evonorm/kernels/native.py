@@ -8,7 +8,7 @@ from torch import Tensor
 
 from evonorm.graph import Graph
 from evonorm.kernels.eager import run_eager
-from evonorm.kernels.library import PITCH, PreparedLayer
+from evonorm.kernels.library import PreparedLayer
 
 DTYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
 VECTOR_NAMES = ("weight", "bias", "v0", "v1")
@@ -40,15 +40,13 @@ def like_layout(gy: Tensor, layout: int) -> Tensor:
 def launch_forward(
     layer: PreparedLayer, x: Tensor, vectors: Sequence[Tensor | None], layout: int, groups: int, keep: bool
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """y, the small rows kept for backward, and the raw batch moments as (exports, C)."""
+    """y, the small rows kept for backward, and the raw batch moments one after the other."""
     shape = x.shape
     batch, channels = shape[0], shape[1]
     y = torch.empty_like(x)
     floats = layer.saved_floats(batch, channels) if keep else 0
-    # the padding of a row is never written: zeros there make equal runs equal to the bit
-    make = torch.zeros if channels % PITCH else torch.empty
-    saved = make(floats, dtype=torch.float32) if floats else None
-    exports = torch.empty((layer.exports, channels), dtype=torch.float32) if layer.exports else None
+    saved = torch.empty(floats, dtype=torch.float32) if floats else None
+    exports = torch.empty(layer.exports * channels, dtype=torch.float32) if layer.exports else None
     layer.library.forward(
         layer.handle,
         x.data_ptr(),
@@ -193,7 +191,10 @@ def run_native(
         y, _, exports = launch_forward(layer, x, (*vectors, *moving_vectors), layout, groups, keep=False)
     if exports is None:
         return y, ()
-    return y, tuple([exports[row] for row in layer.export_rows])
+    if layer.export_rows == (0,):
+        return y, (exports,)
+    rows = exports.view(layer.exports, -1).unbind()
+    return y, tuple([rows[row] for row in layer.export_rows])
 
 
 def _any_requires_grad(vectors: Sequence[Tensor | None]) -> bool:
