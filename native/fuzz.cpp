@@ -76,7 +76,7 @@ int main(int count, char** arguments) {
     for (int i = 0; damage && i < 1 + pick(4); ++i) {
       const int32_t values[] = {-1, 0, 1, 2, 3, 5, 9, 40, 600, 1 << 20, INT32_MIN, INT32_MAX};
       int32_t& word = words[pick((int)words.size())];
-      word = pick(2) ? values[pick(12)] : word + pick(5) - 2;
+      word = pick(2) ? values[pick(12)] : (int32_t)((uint32_t)word + (uint32_t)pick(5) - 2u);
     }
     if (damage && pick(10) == 0) words.resize(pick((int)words.size() + 1));
     EvoProgram* program;
