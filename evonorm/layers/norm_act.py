@@ -85,7 +85,6 @@ class NormAct(nn.Module):
             self.track(moments)
         return y
 
-    @torch.no_grad()
     def track(self, moments: tuple[Tensor, ...]) -> None:
         """Moves the moving moments towards this batch's."""
         momentum: float | Tensor | None = self.momentum
@@ -95,7 +94,7 @@ class NormAct(nn.Module):
         for name, new in zip(self.moving_names, moments, strict=True):
             old = self._buffers[name]  # get_buffer would walk the dotted name on every step
             assert old is not None
-            old.lerp_(new.to(old.dtype), momentum)
+            old.lerp_(new if new.dtype == old.dtype else new.to(old.dtype), momentum)
 
     def reset_running_stats(self) -> None:
         """Forgets the moving moments, as torch's BatchNorm does under this name."""
