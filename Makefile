@@ -11,7 +11,7 @@ help:  ## What can be made
 
 setup: $(VENV)/ready  ## Create .venv with the pinned versions (a second call does nothing)
 
-$(VENV)/ready: pyproject.toml constraints.txt
+$(VENV)/ready: pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "evonorm needs Python 3.11 or newer, found $$($(PYTHON) --version). Try: make PYTHON=python3.12 setup"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
