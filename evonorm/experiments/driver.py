@@ -105,8 +105,8 @@ class Driver:
                 return
             proposal = self.search.ask()
             self.journal.add_proposal(proposal)
-            if proposal.rejected is not None:
-                self.verdicts[verdict_of(proposal.rejected)] += 1
+            if proposal.settled is not None:
+                self.verdicts[verdict_of(proposal.settled)] += 1
             elif proposal.name and self.cache and (known := self.cache.find(proposal)):
                 self.journal.add_event("reference from the cache", {"candidate": proposal.index})
                 self._settle(proposal, known)

@@ -1,6 +1,6 @@
 """What is left of random proposals before anything trains, check by check, and what that costs.
 
-    python -m evonorm.experiments.funnel --proposals 20000 --seed 0
+python -m evonorm.experiments.funnel --proposals 20000 --seed 0
 """
 
 import argparse
@@ -15,16 +15,20 @@ from rich.console import Console
 from rich.table import Table
 
 from evonorm.fitness.free_checks import FREE_CHECKS, screen
-from evonorm.graph import CATALOG, Graph, sample_graph, sample_live_graph
+from evonorm.graph import CATALOG, Graph, Node, sample_graph, sample_live_graph
+from evonorm.graph.graph import INITIAL_NODES, PAPER_NODES
+from evonorm.graph.sampling import sample_node
 from evonorm.kernels.fingerprint import fingerprint
-from evonorm.search.proposals import different_child, mutated
+from evonorm.search import SearchSettings
+from evonorm.search.proposals import different_child
 
 Generator = Callable[[np.random.Generator], Graph]
 
 KNOWN_LAYERS = (
-    "bn-relu bn-silu gn-silu rs-rej evonorm-b0 evonorm-b1 evonorm-b2 evonorm-s0 evonorm-s1 evonorm-s2".split()
+    *("bn-relu", "bn-silu", "gn-silu", "rs-rej"),
+    *(f"evonorm-{series}{number}" for series in "bs" for number in range(3)),
 )
-MUTATIONS, ATTEMPTS = 2, 10
+ATTEMPTS = 10  # draws of a child until it differs
 WARM_UP = 100  # proposals before the clock starts
 
 
@@ -44,17 +48,29 @@ class Funnel:
 
 def generators() -> dict[str, Generator]:
     """Who proposes: the paper, ours, and the paper's two mutations of a known layer, once or until it differs."""
-    known = [_formula_graph(name) for name in KNOWN_LAYERS]
+    pool = np.random.default_rng(0)
+    known = [(genotype(_formula_graph(name), pool), fingerprint(_formula_graph(name))) for name in KNOWN_LAYERS]
+    paper, ours = SearchSettings(), SearchSettings(free_checks=True, attempts=ATTEMPTS)
 
-    def pick(rng: np.random.Generator) -> Graph:
-        return known[rng.integers(len(known))]
+    def child(settings: SearchSettings, rng: np.random.Generator) -> Graph:
+        parent, function = known[rng.integers(len(known))]
+        return different_child(parent, function, rng, settings, lambda graph: screen(graph).fingerprint)
 
     return {
         "paper's generator": sample_graph,
         "live generator": sample_live_graph,
-        "mutants of known layers": lambda rng: mutated(pick(rng), rng, MUTATIONS),
-        "mutants until different": lambda rng: different_child(pick(rng), rng, MUTATIONS, ATTEMPTS, fingerprint),
+        "mutants of known layers": partial(child, paper),
+        "mutants until different": partial(child, ours),
     }
+
+
+def genotype(graph: Graph, rng: np.random.Generator) -> Graph:
+    """The same function as a search would carry it: filled up with random dead nodes in front to the paper's ten."""
+    missing = max(0, PAPER_NODES - len(graph.nodes))
+    first = len(INITIAL_NODES)
+    dead = [sample_node(rng, first + i) for i in range(missing)]
+    moved = [Node(node.op, tuple(i if i < first else i + missing for i in node.inputs)) for node in graph.nodes]
+    return Graph((*dead, *moved))
 
 
 def run_funnel(propose: Generator, proposals: int, seed: int) -> Funnel:
@@ -112,9 +128,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.proposals < 1:
         parser.error("--proposals must be at least 1.")
-    results = {
-        name: run_funnel(propose, arguments.proposals, arguments.seed) for name, propose in generators().items()
-    }
+    results = {name: run_funnel(propose, arguments.proposals, arguments.seed) for name, propose in generators().items()}
     Console(width=160).print(funnel_table(results))
 
 

@@ -1,8 +1,8 @@
 """How good a layer is, the paper's way. Read `evaluate.py` first: quality, stability, then training on each anchor.
 
 `proxy_task.py` puts a layer into an anchor with its pictures, `quality.py` and `stability.py` are the two tests that
-reject, `recipe.py` has everything that can be chosen. `free_checks.py` is not the paper's: it turns hopeless graphs down
-before anything trains.
+reject, `recipe.py` has everything that can be chosen. `free_checks.py` is not the paper's: it turns hopeless graphs
+down before anything trains.
 """
 
 from evonorm.fitness.evaluate import evaluate as evaluate

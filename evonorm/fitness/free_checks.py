@@ -4,7 +4,7 @@ None of this is in the paper, whose cheapest test is 100 training steps: nine of
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class Screened:
     fingerprint: str | None
 
 
+@lru_cache(maxsize=64)  # a search asks for the rejection and for the fingerprint
 def screen(graph: Graph, batch_ops: bool = True) -> Screened:
     """Every free check, the cheapest first, and the fingerprint of what is left."""
     if rejected := reject_by_form(graph, batch_ops):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evonorm.journal.outcomes import Outcome, Rejected, outcome_from_json
+from evonorm.journal.outcomes import Outcome, outcome_from_json
 from evonorm.journal.proposals import Proposal, proposal_from_row
 from evonorm.journal.schema import JournalError, explained, open_for_reading
 
@@ -109,6 +109,5 @@ class Reader:
 def _candidate(row: sqlite3.Row) -> Candidate:
     index, graph, origin, free, proposal_body, kind, outcome_body, steps, seconds, _ = row
     outcome = None if kind is None else outcome_from_json({"kind": kind, **json.loads(outcome_body)})
-    rejected = outcome if free and isinstance(outcome, Rejected) else None
-    proposal = proposal_from_row(index, graph, origin, json.loads(proposal_body), rejected)
+    proposal = proposal_from_row(index, graph, origin, json.loads(proposal_body), outcome if free else None)
     return Candidate(proposal, outcome, steps or 0, seconds or 0.0)

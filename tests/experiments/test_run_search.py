@@ -64,7 +64,7 @@ def test_candidates_count_what_reaches_a_worker(tmp_path):
         verdicts = reader.verdicts()
         assert verdicts["pending"] == 0
         assert verdicts["scores"] + verdicts["rejected: quality"] == 30 + len(FAKE.references)
-        assert verdicts["rejected: reads x"] > 0
+        assert verdicts["rejected: free:reads-x"] > 0
         assert [c.proposal.name for c in reader.references()] == ["bn-relu", "evonorm-b0"]
         rows = leaderboard(reader, 5)
         assert [row.candidate.outcome.average for row in rows] == sorted(
