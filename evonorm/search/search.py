@@ -1,5 +1,6 @@
 """The interface of every search: `ask()` for a proposal, `tell()` what came of it; and who may know what when."""
 
+import hashlib
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -12,8 +13,6 @@ from evonorm.search.population import Population
 from evonorm.search.proposals import Fingerprint, no_fingerprint
 from evonorm.search.random_search import RandomSearch
 from evonorm.search.settings import SearchSettings
-
-PROPOSING, EVALUATING = range(2)  # what a proposal's random numbers are for
 
 Screen = Callable[[Graph], Rejected | None]
 
@@ -72,14 +71,16 @@ class Search:
         index = self.proposed
         if index < len(self.references):
             name = self.references[index]
-            proposal = Proposal(index, reference_graph(name), "reference", self._seed(index), (), self.known, name)
+            proposal = Proposal(
+                index, reference_graph(name), "reference", self._evaluation_seed(index), (), self.known, name
+            )
         else:
             proposal = self._propose(index)
         self._register(proposal)
         return proposal
 
     def _propose(self, index: int) -> Proposal:
-        draft = self.method.propose(self.population, self._rng(index, PROPOSING))
+        draft = self.method.propose(self.population, np.random.default_rng([self.seed, index]))
         settled: Rejected | Scores | None = self.screen(draft.graph)
         function = self.fingerprint(draft.graph) if settled is None else None
         if function is not None:
@@ -88,7 +89,7 @@ class Search:
             index,
             draft.graph,
             draft.origin,
-            self._seed(index) if settled is None else 0,
+            self._evaluation_seed(index) if settled is None else 0,
             draft.parents,
             self.known,
             rejected=settled if isinstance(settled, Rejected) else None,
@@ -113,11 +114,9 @@ class Search:
                 self.tell(row.proposal.index, row.outcome)
         return [proposal for index, proposal in self._waiting.items() if index not in self._told]
 
-    def _rng(self, index: int, purpose: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, index, purpose])
-
-    def _seed(self, index: int) -> int:
-        return int(self._rng(index, EVALUATING).integers(2**31))
+    def _evaluation_seed(self, index: int) -> int:
+        digest = hashlib.blake2b(f"evaluation {self.seed} {index}".encode(), digest_size=4).digest()
+        return int.from_bytes(digest) >> 1  # below 2**31
 
     def _register(self, proposal: Proposal) -> None:
         self.proposed = max(self.proposed, proposal.index + 1)

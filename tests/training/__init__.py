@@ -6,7 +6,6 @@ from torch import nn
 from evonorm.data import CropBatches, DataSet
 from evonorm.training import TrainingRecipe, TrainingRun
 
-
 PAPER = TrainingRecipe()
 
 
