@@ -126,6 +126,7 @@ class Driver:
             "seed": proposal.seed,
             "threads": self.recipe.threads,
             "fitness": self.recipe.fitness,
+            "hurdles": list(proposal.hurdles),
         }
 
     def _hear(self, report: Report) -> None:

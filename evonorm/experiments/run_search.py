@@ -117,9 +117,10 @@ def _run_session(
 def create_search(recipe: Recipe) -> Search:
     """The recipe's search with its screen: by form alone as the paper's would be, or with every free check."""
     settings = recipe.search
+    percentiles = tuple(rung.get("hurdle", 0.0) for rung in recipe.fitness.get("ladder", ()))
     if not settings.free_checks:
         screen = partial(reject_without_training, batch_ops=settings.batch_ops)
-        return Search(settings, recipe.seed, screen, recipe.references)
+        return Search(settings, recipe.seed, screen, recipe.references, percentiles=percentiles)
     from evonorm.fitness.free_checks import screen as check  # brings torch in, which takes seconds
 
     return Search(
@@ -128,6 +129,7 @@ def create_search(recipe: Recipe) -> Search:
         lambda graph: check(graph, settings.batch_ops).rejected,
         recipe.references,
         lambda graph: check(graph, settings.batch_ops).fingerprint,
+        percentiles,
     )
 
 

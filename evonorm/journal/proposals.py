@@ -20,6 +20,7 @@ class Proposal:
     name: str | None = None  # the catalog's name of a reference
     rejected: Rejected | None = None  # turned down at once, without a worker
     function: str | None = None  # its fingerprint with its version; candidates that share it are the same layer
+    hurdles: tuple[float, ...] = ()  # the accuracy that it must reach on each rung of the ladder
     reused: Scores | None = None  # the scores of an equal layer, for which nothing is trained
 
     @property
@@ -36,6 +37,8 @@ class Proposal:
             body["name"] = self.name
         if self.function:
             body["function"] = self.function
+        if self.hurdles:
+            body["hurdles"] = list(self.hurdles)
         return body
 
 
@@ -52,5 +55,6 @@ def proposal_from_row(
         body.get("name"),
         settled if isinstance(settled, Rejected) else None,
         body.get("function"),
+        tuple(body.get("hurdles", ())),
         settled if isinstance(settled, Scores) else None,
     )

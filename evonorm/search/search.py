@@ -9,6 +9,7 @@ from evonorm.graph import CATALOG, Graph
 from evonorm.journal import Candidate, Outcome, Proposal, Rejected, Scores
 from evonorm.search.evolution import Evolution
 from evonorm.search.functions import KnownFunctions
+from evonorm.search.hurdles import Hurdles
 from evonorm.search.population import Population
 from evonorm.search.proposals import Fingerprint, no_fingerprint
 from evonorm.search.random_search import RandomSearch
@@ -28,7 +29,7 @@ class Search:
     number, so that the same seed gives the same search whatever the number and speed of the workers. In arrival order
     it knows all that came in. What `screen` turns down, and equal functions whose score is known (`fingerprint` tells
     them), are settled inside `ask` and do not count for the lag.
-    The first proposals are the references, which never enter the population.
+    The first proposals are the references, which never enter the population. `percentiles` are the hurdles of a ladder.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class Search:
         screen: Screen = accept_all,
         references: tuple[str, ...] = (),
         fingerprint: Fingerprint = no_fingerprint,
+        percentiles: tuple[float, ...] = (),
     ) -> None:
         self.settings = settings
         self.seed = seed
@@ -49,6 +51,7 @@ class Search:
         )
         self.population = Population(settings.window)
         self.functions = KnownFunctions(settings.runs_per_function)
+        self.hurdles = Hurdles(percentiles, settings.window)
         self.proposed = 0  # every proposal
         self.sent = 0  # those that went on to a worker, references included
         self.known = 0  # outcomes of those that the population has taken in
@@ -94,8 +97,13 @@ class Search:
             self.known,
             rejected=settled if isinstance(settled, Rejected) else None,
             function=function,
+            hurdles=self._hurdles(function) if settled is None else (),
             reused=settled if isinstance(settled, Scores) else None,
         )
+
+    def _hurdles(self, function: str | None) -> tuple[float, ...]:
+        """None for another run of a function that got through: its average is what is wanted, good or bad."""
+        return () if function in self.functions else self.hurdles.heights()
 
     def tell(self, index: int, outcome: Outcome) -> None:
         """What came of a proposal that went to a worker, in any order."""
@@ -142,6 +150,8 @@ class Search:
         known = self.functions.learn(proposal.function, outcome) if proposal.function else None
         if proposal.function and known and known.runs > 1:
             self.population.rescore(proposal.function, known.accuracies)
+        if proposal.origin != "reference" and not (known and known.runs > 1):
+            self.hurdles.learn(outcome)
         if isinstance(outcome, Scores) and proposal.origin != "reference":
             accuracies = known.accuracies if known else outcome.accuracies
             self.population.add(index, proposal.graph, accuracies, proposal.function)
