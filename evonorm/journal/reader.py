@@ -17,6 +17,13 @@ _BEST = (
     f"SELECT {_CANDIDATE} FROM outcomes o JOIN proposals p USING (idx)"  # noqa: S608 (our own words)
     " WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ? OFFSET ?"
 )
+_LEDGER = """
+    SELECT s.value ->> 'name' AS stage, s.value ->> 'anchor' AS anchor, count(*), sum(s.value ->> 'steps'),
+    sum(s.value ->> 'seconds') FROM outcomes, json_each(outcomes.body, '$.stages') AS s
+    GROUP BY stage, anchor ORDER BY max(s.key), min(arrival)"""
+_SETTLED = """
+    SELECT CASE kind WHEN 'rejected' THEN 'rejected: ' || test ELSE kind || ' reused' END AS verdict, count(*)
+    FROM outcomes JOIN proposals USING (idx) WHERE free GROUP BY verdict ORDER BY verdict"""
 _SLICES = {  # from a place on, with the column of a row that holds its place
     "index": (f"{_JOINED} WHERE p.idx > ? ORDER BY p.idx LIMIT 2000", 0),
     "arrival": (f"{_JOINED} WHERE o.arrival > ? ORDER BY o.arrival LIMIT 2000", 9),
@@ -31,6 +38,17 @@ class Candidate:
     outcome: Outcome | None
     steps: int = 0
     seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """What one stage on one anchor has cost in all."""
+
+    stage: str
+    anchor: str
+    candidates: int
+    steps: int
+    seconds: float
 
 
 class Reader:
@@ -95,6 +113,14 @@ class Reader:
         """Training steps and worker seconds of all outcomes."""
         steps, seconds = self._rows("SELECT coalesce(sum(steps), 0), coalesce(sum(seconds), 0) FROM outcomes")[0]
         return int(steps), float(seconds)
+
+    def ledger(self) -> list[LedgerRow]:
+        """What was spent on each stage and anchor, in the order in which candidates go through them."""
+        return [LedgerRow(*row) for row in self._rows(_LEDGER)]
+
+    def settled_at_once(self) -> dict[str, int]:
+        """How many proposals never went to a worker: scores that an equal layer had, and rejections by their test."""
+        return dict(self._rows(_SETTLED))
 
     def events(self, kind: str) -> list[tuple[float, dict[str, Any]]]:
         """Time and body of each event of this kind, oldest first."""
