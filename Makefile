@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup test test-slow lint search bench-nano clean
+.PHONY: help setup test test-slow lint search bench-driver bench-nano clean
+MINUTES ?= 10
 .DEFAULT_GOAL := help
 
 help:  ## What can be made
@@ -18,6 +19,14 @@ $(VENV)/ready: pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt setuptools
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
 	@touch $@
+
+search: setup  ## Ten minutes of search on real CIFAR-10 (MINUTES=60 make search: an hour), then the leaderboard
+	@data=; $(BIN)/evonorm data cifar10 || { data="--data digits"; \
+	  echo "*** No CIFAR-10 to be had: searching on scikit-learn's digits instead. The figures say little about layers. ***"; }; \
+	$(BIN)/evonorm search recipes/laptop.toml --minutes $(MINUTES) $$data
+
+bench-driver: setup  ## What the search's driver costs by itself
+	$(BIN)/python benchmarks/driver.py
 
 lint: setup  ## Format, lint and types
 	$(BIN)/ruff format --check .

@@ -21,7 +21,7 @@ from evonorm.experiments.run_folder import RunFolder
 from evonorm.experiments.search_display import create_display
 from evonorm.experiments.settings import settings_to_table
 from evonorm.experiments.surroundings import surroundings
-from evonorm.journal import Journal, Reader, RunLock
+from evonorm.journal import Candidate, Journal, Reader, RunLock
 from evonorm.search import Search, reject_without_training
 from evonorm.workers import WorkerSettings, create_workers
 from evonorm.workers.process import end_leftovers
@@ -104,7 +104,7 @@ def _run_session(
         stack.callback(display.close)
         cache = ReferenceCache(folder.reference_cache, recipe, here)
         driver = Driver(recipe, search, journal, workers, budget, cache, display)
-        driver.take_up(pending, reader.verdicts(), reader.references())
+        driver.take_up(pending, reader.verdicts(), reader.best_by_anchor(), settled(reader.references()))
         with _stopped_by_signals(driver, folder.name):
             ended = driver.run()
         with journal.transaction():
@@ -131,6 +131,10 @@ def create_search(recipe: Recipe) -> Search:
         lambda graph: check(graph, settings.batch_ops).fingerprint,
         percentiles,
     )
+
+
+def settled(candidates: list[Candidate]) -> list[Candidate]:
+    return [candidate for candidate in candidates if candidate.outcome is not None]
 
 
 def _last_budget(reader: Reader) -> Budget:

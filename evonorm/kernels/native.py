@@ -8,7 +8,7 @@ from torch import Tensor
 
 from evonorm.graph import Graph
 from evonorm.kernels.eager import run_eager
-from evonorm.kernels.library import PreparedLayer
+from evonorm.kernels.library import PITCH, PreparedLayer
 
 DTYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
 CHANNELS_FIRST, CHANNELS_LAST = 0, 1
@@ -44,7 +44,9 @@ def launch_forward(
     batch, channels = shape[0], shape[1]
     y = torch.empty_like(x)
     floats = layer.saved_floats(batch, channels) if keep else 0
-    saved = torch.empty(floats, dtype=torch.float32) if floats else None
+    # the padding of a row is never written: zeros there make equal runs equal to the bit
+    make = torch.zeros if channels % PITCH else torch.empty
+    saved = make(floats, dtype=torch.float32) if floats else None
     exports = torch.empty((layer.exports, channels), dtype=torch.float32) if layer.exports else None
     layer.library.forward(
         layer.handle,

@@ -91,10 +91,11 @@ class NormAct(nn.Module):
         momentum: float | Tensor | None = self.momentum
         if momentum is None:
             self.num_batches_tracked += 1
-            momentum = self.num_batches_tracked.double().reciprocal()
+            momentum = self.num_batches_tracked.double().reciprocal().item()
         for name, new in zip(self.moving_names, moments, strict=True):
-            old = self.get_buffer(name)
-            old.mul_(1 - momentum).add_(momentum * new.to(old.dtype))
+            old = self._buffers[name]  # get_buffer would walk the dotted name on every step
+            assert old is not None
+            old.lerp_(new.to(old.dtype), momentum)
 
     def reset_running_stats(self) -> None:
         """Forgets the moving moments, as torch's BatchNorm does under this name."""
