@@ -23,9 +23,7 @@ def decode_graph(text: str) -> Graph:
 def layer_of(text: str, eps: float, training: bool) -> PreparedLayer:
     layer = prepared_layer(decode_graph(text), eps, training)
     if layer is None:
-        raise RuntimeError(
-            f"the native kernel cannot run this layer: {find_library()[1] or 'it is beyond its limits'}."
-        )
+        raise RuntimeError(f"the native kernel cannot run this layer: {find_library()[1] or 'it is beyond its limits'}.")
     return layer
 
 

@@ -72,9 +72,7 @@ def test_random_graphs_at_more_sizes(seed):
         check_graph(graph, rng, 24, 1e-4)
 
 
-@pytest.mark.parametrize(
-    "shape", [(6, 40), (3, 40, 9), (2, 12, 3, 4, 5), (2, 16, 8, 4, 4), (3, 1100, 2, 2), (2, 1000, 9, 9)]
-)
+@pytest.mark.parametrize("shape", [(6, 40), (3, 40, 9), (2, 12, 3, 4, 5), (2, 16, 8, 4, 4), (3, 1100, 2, 2), (2, 1000, 9, 9)])
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("name", ["evonorm-b0", "evonorm-s0", "gn-silu"])
 def test_every_spatial_rank_and_many_channels(shape, channels_last, name):
