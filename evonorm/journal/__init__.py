@@ -1,5 +1,13 @@
-"""What was tried. Read `outcomes.py` first: what can come of a candidate."""
+"""What was tried: one append-only SQLite file per run. The state of a search is what its journal says.
 
+Read `outcomes.py` and `proposals.py` first (the values), then `journal.py` (the one writer) and `reader.py` (everybody
+else). `schema.py` opens and checks files, `digest.py` says whether two searches are equal, `transfer.py` carries a
+run to another machine, `lock.py` keeps a second driver out.
+"""
+
+from evonorm.journal.digest import journal_digest as journal_digest
+from evonorm.journal.journal import Journal as Journal
+from evonorm.journal.lock import RunLock as RunLock
 from evonorm.journal.outcomes import Failed as Failed
 from evonorm.journal.outcomes import Outcome as Outcome
 from evonorm.journal.outcomes import Rejected as Rejected
@@ -7,3 +15,10 @@ from evonorm.journal.outcomes import Scores as Scores
 from evonorm.journal.outcomes import Stage as Stage
 from evonorm.journal.outcomes import outcome_from_json as outcome_from_json
 from evonorm.journal.outcomes import outcome_to_json as outcome_to_json
+from evonorm.journal.proposals import Proposal as Proposal
+from evonorm.journal.reader import Candidate as Candidate
+from evonorm.journal.reader import Reader as Reader
+from evonorm.journal.schema import JournalError as JournalError
+from evonorm.journal.schema import JournalFullError as JournalFullError
+from evonorm.journal.transfer import export_journal as export_journal
+from evonorm.journal.transfer import import_journal as import_journal

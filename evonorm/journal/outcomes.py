@@ -18,6 +18,12 @@ class Stage:
     seconds: float
     figures: dict[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if not (self.steps >= 0 and 0 <= self.seconds < math.inf):
+            raise ValueError(
+                f"stage {self.name}: steps and seconds must not be negative, got {self.steps}, {self.seconds}."
+            )
+
 
 @dataclass(frozen=True)
 class Scores:
@@ -27,6 +33,8 @@ class Scores:
     stages: tuple[Stage, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.accuracies:
+            raise ValueError("scores need the accuracy on at least one anchor.")
         for anchor, accuracy in self.accuracies.items():
             if not 0 <= accuracy <= 1:  # NaN fails this too: NaN never wins
                 raise ValueError(f"the accuracy on {anchor} must lie in 0 to 1, got {accuracy!r}.")
@@ -74,5 +82,5 @@ def outcome_from_json(data: dict[str, Any]) -> Outcome:
         fields = dict(data)
         fields["stages"] = tuple(Stage(**stage) for stage in fields.get("stages", ()))
         return _KINDS[fields.pop("kind")](**fields)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"this is not an outcome ({error!r}): {str(data)[:200]}") from error

@@ -1,0 +1,63 @@
+"""A whole run as one TOML file: seed, what a candidate is judged by, how the next one is chosen, who computes."""
+
+import dataclasses
+import hashlib
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evonorm.experiments.evaluation_task import PROXY_TASK, checked_fitness
+from evonorm.experiments.settings import read_settings, settings_to_table
+from evonorm.search import SearchSettings
+from evonorm.search.search import reference_graph
+from evonorm.workers import WorkerSettings
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything that decides what a search finds, and in [workers] who does the work."""
+
+    seed: int = 0
+    evaluate: str = PROXY_TASK  # what a worker runs for a candidate, as `module:function`; see docs/search.md
+    references: tuple[str, ...] = ("bn-relu", "evonorm-b0")  # judged first, for comparison and for time limits
+    fitness: dict[str, Any] = field(default_factory=dict)  # the arguments of `evaluate`, every value written out
+    search: SearchSettings = field(default_factory=SearchSettings)
+    workers: WorkerSettings = field(default_factory=WorkerSettings)
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError(f"seed must not be negative, got {self.seed}.")
+        for name in self.references:
+            reference_graph(name)
+
+    def identity(self) -> dict[str, Any]:
+        """What makes two runs the same search: all but who does the work and how fast."""
+        table = json.loads(json.dumps(settings_to_table(self)))
+        return {**table, "workers": {"threads": self.workers.threads}}
+
+    def key(self) -> str:
+        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def load_recipe(path: Path) -> Recipe:
+    """The recipe in a TOML file; a misspelt key or an impossible value is an error that names the place."""
+    try:
+        table = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise ValueError(f"there is no recipe {path}. Recipes lie in the folder recipes/.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}.") from None
+    return recipe_from_table(table, str(path))
+
+
+def recipe_from_table(table: dict[str, Any], where: str) -> Recipe:
+    rest = {key: value for key, value in table.items() if key != "fitness"}
+    fitness = table.get("fitness", {})
+    if not isinstance(fitness, dict):
+        raise ValueError(f"{where}: fitness must be a table, got {fitness!r}.")  # noqa: TRY004 (a user's mistake)
+    recipe = read_settings(Recipe, rest, where)
+    if recipe.evaluate == PROXY_TASK:
+        fitness = checked_fitness(fitness, f"{where} [fitness]")
+    return dataclasses.replace(recipe, fitness=fitness)

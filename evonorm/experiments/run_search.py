@@ -1,0 +1,167 @@
+"""A whole search from a recipe: begins a run or goes on with one, survives whatever ends it."""
+
+import contextlib
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+
+from evonorm.experiments.budget import Budget
+from evonorm.experiments.driver import Driver
+from evonorm.experiments.evaluation_task import PROXY_TASK, data_used
+from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
+from evonorm.experiments.references import ReferenceCache
+from evonorm.experiments.run_folder import RunFolder
+from evonorm.experiments.search_display import create_display
+from evonorm.experiments.settings import settings_to_table
+from evonorm.experiments.surroundings import surroundings
+from evonorm.journal import Journal, Reader, RunLock
+from evonorm.search import Search, reject_without_training
+from evonorm.workers import WorkerSettings, create_workers
+from evonorm.workers.process import end_leftovers
+
+
+def start_search(folder: RunFolder, recipe: Recipe, budget: Budget, console: Console, recipe_file: Path | None) -> str:
+    """Begins a run under a name that is not taken; returns why it ended."""
+    refuse_taken(folder)
+    header = {
+        "name": folder.name,
+        "recipe": settings_to_table(recipe),
+        "identity": recipe.identity(),
+        "seed": recipe.seed,
+        "created": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+        "data": data_used(recipe.fitness) if recipe.evaluate == PROXY_TASK else None,
+        **surroundings(),
+    }
+    folder.path.mkdir(parents=True, exist_ok=True)
+    with RunLock(folder.path):
+        refuse_taken(folder)  # somebody may have been quicker
+        if recipe_file:
+            folder.recipe.write_bytes(recipe_file.read_bytes())
+        with Journal.create(folder.journal, header) as journal:
+            return _run_session(folder, recipe, budget, journal, console)
+
+
+def refuse_taken(folder: RunFolder) -> None:
+    if folder.journal.exists():
+        raise ValueError(
+            f"there is a run {folder.name!r} in {folder.runs} already."
+            f" Go on with `evonorm resume {folder.name}`, or choose another --name."
+        )
+
+
+def resume_search(
+    folder: RunFolder,
+    budget: Budget,
+    console: Console,
+    recipe_file: Path | None = None,
+    workers: WorkerSettings | None = None,
+) -> str:
+    """Goes on where the journal ends, under any commit; other bounds and other workers may be given."""
+    with folder.reader() as reader:
+        recipe = stored_recipe(reader)
+        if recipe_file and load_recipe(recipe_file).identity() != recipe.identity():
+            raise ValueError(
+                f"{recipe_file} is not the recipe of run {folder.name!r}. Leave it out to go on with {folder.recipe},"
+                " or start a new run with it."
+            )
+        if budget == Budget():
+            budget = _last_budget(reader)
+    with RunLock(folder.path), Journal.open(folder.journal) as journal:
+        return _run_session(folder, recipe, budget, journal, console, workers)
+
+
+def stored_recipe(reader: Reader) -> Recipe:
+    return recipe_from_table(reader.header()["recipe"], f"the recipe in {reader.path}")
+
+
+def _run_session(
+    folder: RunFolder,
+    recipe: Recipe,
+    budget: Budget,
+    journal: Journal,
+    console: Console,
+    worker_settings: WorkerSettings | None = None,
+) -> str:
+    screen = partial(reject_without_training, batch_ops=recipe.search.batch_ops)
+    search = Search(recipe.search, recipe.seed, screen, recipe.references)
+    here = surroundings()
+    with contextlib.ExitStack() as stack:
+        reader = stack.enter_context(folder.reader())
+        _end_leftover_workers(reader, journal)
+        pending = search.restore(reader.candidates("index" if recipe.search.order == "strict" else "arrival"))
+        _tell_of_another_commit(reader, here, console)
+        with journal.transaction():
+            journal.add_event("session started", {"pid": os.getpid(), "budget": budget.to_json(), **here})
+        workers = create_workers(worker_settings or recipe.workers, folder.worker_log)
+        stack.callback(workers.close)
+        display = create_display(console, reader, folder.name)
+        stack.callback(display.close)
+        cache = ReferenceCache(folder.reference_cache, recipe, here)
+        driver = Driver(recipe, search, journal, workers, budget, cache, display)
+        driver.take_up(pending, _attempts(reader), reader.verdicts(), reader.references())
+        with _stopped_by_signals(driver, folder.name):
+            ended = driver.run()
+        with journal.transaction():
+            journal.add_event("session ended", {"why": ended})
+            if ended == "minutes":
+                journal.add_event("not reproducible", {"why": "the clock decided how far it went"})
+    return ended
+
+
+def _attempts(reader: Reader) -> dict[int, int]:
+    """How often the evaluation of those in flight has broken already."""
+    pending = {candidate.proposal.index for candidate in reader.pending()}
+    failed = Counter(body["candidate"] for _, body in reader.events("attempt failed"))
+    return {index: number for index, number in failed.items() if index in pending}
+
+
+def _last_budget(reader: Reader) -> Budget:
+    sessions = reader.events("session started")
+    return Budget(**sessions[-1][1]["budget"]) if sessions else Budget()
+
+
+def _end_leftover_workers(reader: Reader, journal: Journal) -> None:
+    """Workers end by themselves within seconds of their driver's death; this makes sure."""
+    started = [(body["pid"], body["started"]) for _, body in reader.events("worker started")[-100:]]
+    killed = end_leftovers([(pid, start) for pid, start in started if start])
+    if killed:
+        with journal.transaction():
+            journal.add_event("leftover workers ended", {"pids": killed})
+
+
+def _tell_of_another_commit(reader: Reader, here: dict[str, Any], console: Console) -> None:
+    sessions = reader.events("session started")
+    before = sessions[-1][1]["commit"] if sessions else reader.header()["commit"]
+    if before != here["commit"]:
+        text = f"The code has changed since the last session ({before} -> {here['commit']}); the journal notes it."
+        console.print(text, markup=False, highlight=False)
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(driver: Driver, name: str) -> Iterator[None]:
+    """Ctrl-C (or SIGTERM) once: ends after what is being written. Twice: at once; the journal is whole either way."""
+
+    def on_signal(number: int, _: FrameType | None) -> None:
+        if driver.stopping:
+            os.write(2, f"\nStopped at once. Go on with: evonorm resume {name}\n".encode())
+            os._exit(128 + number)
+        driver.stop()
+
+    try:
+        old = {each: signal.signal(each, on_signal) for each in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not in the main thread: whoever runs us there stops us by driver.stop
+        yield
+        return
+    try:
+        yield
+    finally:
+        for each, handler in old.items():
+            signal.signal(each, handler)

@@ -1,0 +1,105 @@
+"""What a person sees of a running search: a live panel in a terminal, plain lines elsewhere."""
+
+import time
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from evonorm.experiments.driver import Driver
+from evonorm.experiments.leaderboard import leaderboard, leaderboard_table
+from evonorm.journal import Reader, Scores
+
+TOP = 5
+
+
+class LiveDisplay:
+    """Redrawn twice a second at most; the journal is asked only when a score has come in."""
+
+    def __init__(self, console: Console, reader: Reader, title: str) -> None:
+        self._reader, self._title = reader, title
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._live.start()
+        self._drawn = 0.0
+        self._scores = -1
+        self._table = Table()
+
+    def show(self, driver: Driver) -> None:
+        now = time.monotonic()
+        if now - self._drawn < 0.5:
+            return
+        self._drawn = now
+        if driver.verdicts["scores"] != self._scores:
+            self._scores = driver.verdicts["scores"]
+            self._table = leaderboard_table(leaderboard(self._reader, TOP), self._reader.references())
+        lines = [Text(f"{self._title}  {time_line(driver)}", style="bold"), Text(count_line(driver))]
+        lines += [Text(f"  {at_work(driver, index)}", style="dim") for index in driver.in_flight]
+        self._live.update(Group(*lines, self._table), refresh=True)
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+class PlainDisplay:
+    """A line for every new best, and one of counts now and then."""
+
+    def __init__(self, console: Console, reader: Reader, title: str, every: float = 30.0) -> None:
+        self._console, self._reader, self._title, self._every = console, reader, title, every
+        self._printed = 0.0
+        self._scores = 0
+        self._best = -1
+
+    def show(self, driver: Driver) -> None:
+        if driver.verdicts["scores"] != self._scores:
+            self._scores = driver.verdicts["scores"]
+            self._show_new_best()
+        now = time.monotonic()
+        if now - self._printed >= self._every:
+            self._printed = now
+            self._print(f"{self._title}  {time_line(driver)}  {count_line(driver)}")
+
+    def close(self) -> None:
+        pass
+
+    def _show_new_best(self) -> None:
+        best = self._reader.best(1)
+        if not best or best[0].proposal.index == self._best:
+            return
+        self._best = best[0].proposal.index
+        outcome = best[0].outcome
+        assert isinstance(outcome, Scores)
+        accuracies = ", ".join(f"{anchor} {100 * each:.2f}" for anchor, each in sorted(outcome.accuracies.items()))
+        self._print(f"new best: candidate {self._best}, {100 * outcome.average:.2f} % ({accuracies})")
+        self._print(f"  {best[0].proposal.graph}")
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def create_display(console: Console, reader: Reader, title: str) -> LiveDisplay | PlainDisplay:
+    return (LiveDisplay if console.is_terminal else PlainDisplay)(console, reader, title)
+
+
+def time_line(driver: Driver) -> str:
+    spent = f"{(time.monotonic() - driver.started) / 60:.1f} min"
+    left = driver.seconds_left()
+    if left is not None:
+        return f"{spent}, {left / 60:.1f} min left"
+    if driver.budget.candidates is not None:
+        return f"{spent}, {max(0, driver.budget.candidates - driver.search.candidates)} candidates left"
+    return spent
+
+
+def count_line(driver: Driver) -> str:
+    rejected = {name: number for name, number in driver.verdicts.items() if name.startswith("rejected: ")}
+    by_test = ", ".join(f"{name.removeprefix('rejected: ')} {number}" for name, number in sorted(rejected.items()))
+    return (
+        f"{driver.search.proposed} proposed, {sum(rejected.values())} rejected ({by_test or 'none'}),"
+        f" {driver.verdicts['scores']} trained, {driver.verdicts['failed']} failed, {len(driver.in_flight)} in work"
+    )
+
+
+def at_work(driver: Driver, index: int) -> str:
+    graph = str(driver.in_flight[index].graph)
+    return f"{index}: {driver.stages.get(index, 'starting')}  {graph[:80]}{'…' if len(graph) > 80 else ''}"

@@ -1,0 +1,54 @@
+"""Where a result comes from: versions, commit and machine, for the journal's header."""
+
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import evonorm
+
+
+def surroundings() -> dict[str, Any]:
+    return {"versions": versions(), "commit": commit(), "machine": machine()}
+
+
+def versions() -> dict[str, str]:
+    found = {"python": platform.python_version(), "evonorm": evonorm.__version__}
+    return found | {name: importlib.metadata.version(name) for name in ("torch", "numpy")}
+
+
+def commit() -> str | None:
+    """The commit of the code that runs, with a + if files were changed since; None outside of a repository."""
+    folder = Path(evonorm.__file__).parent
+    head = _git(folder, "rev-parse", "HEAD")
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
+    return f"{head}+" if head and changed else head
+
+
+def machine() -> dict[str, Any]:
+    return {"host": platform.node(), "processor": processor(), "cores": os.cpu_count(), "system": platform.platform()}
+
+
+def processor() -> str:
+    table = Path("/proc/cpuinfo")
+    if table.exists():
+        for line in table.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _git(folder: Path, *command: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603 (fixed words only)
+            ["git", "-C", str(folder), *command],  # noqa: S607 (whatever git the user has)
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None

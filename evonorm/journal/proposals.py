@@ -1,0 +1,45 @@
+"""A candidate on its way: which graph, where it comes from, and with which seed it is judged."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from evonorm.graph import Graph
+from evonorm.journal.outcomes import Rejected
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What `search.ask()` gives. Its randomness is the pair (the run's seed, index), so it needs no stored state."""
+
+    index: int
+    graph: Graph
+    origin: str  # "random", "mutation" or "reference"
+    seed: int  # of its evaluation
+    parents: tuple[int, ...] = ()
+    seen: int = 0  # how many outcomes of trained candidates the search knew when it made this one
+    name: str | None = None  # the catalog's name of a reference
+    rejected: Rejected | None = None  # turned down at once, without a worker
+
+    def body(self) -> dict[str, Any]:
+        """What the journal keeps as JSON beside the columns that it can search by."""
+        body: dict[str, Any] = {"seed": self.seed, "seen": self.seen}
+        if self.parents:
+            body["parents"] = list(self.parents)
+        if self.name:
+            body["name"] = self.name
+        return body
+
+
+def proposal_from_row(
+    index: int, graph: str, origin: str, body: dict[str, Any], rejected: Rejected | None = None
+) -> Proposal:
+    return Proposal(
+        index,
+        Graph.decode(graph),
+        origin,
+        body["seed"],
+        tuple(body.get("parents", ())),
+        body["seen"],
+        body.get("name"),
+        rejected,
+    )

@@ -1,0 +1,114 @@
+"""Questions to a journal, also while a search writes it."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evonorm.journal.outcomes import Outcome, Rejected, outcome_from_json
+from evonorm.journal.proposals import Proposal, proposal_from_row
+from evonorm.journal.schema import JournalError, explained, open_for_reading
+
+_CANDIDATE = "p.idx, p.graph, p.origin, p.free, p.body, o.kind, o.body, o.steps, o.seconds, o.arrival"
+_JOINED = f"SELECT {_CANDIDATE} FROM proposals p LEFT JOIN outcomes o USING (idx)"  # noqa: S608 (our own words)
+_BEST = (
+    f"SELECT {_CANDIDATE} FROM outcomes o JOIN proposals p USING (idx)"  # noqa: S608 (our own words)
+    " WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ? OFFSET ?"
+)
+_SLICES = {  # from a place on, with the column of a row that holds its place
+    "index": (f"{_JOINED} WHERE p.idx > ? ORDER BY p.idx LIMIT 2000", 0),
+    "arrival": (f"{_JOINED} WHERE o.arrival > ? ORDER BY o.arrival LIMIT 2000", 9),
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A proposal with what came of it so far, and what that cost."""
+
+    proposal: Proposal
+    outcome: Outcome | None
+    steps: int = 0
+    seconds: float = 0.0
+
+
+class Reader:
+    """A read-only view. Every question is one short transaction; `candidates` reads in slices for the same reason."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.connection = open_for_reading(path)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __enter__(self) -> "Reader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def header(self) -> dict[str, Any]:
+        return {key: json.loads(value) for key, value in self._rows("SELECT key, value FROM header")}
+
+    def candidates(self, order: str = "index") -> Iterator[Candidate]:
+        """Every candidate, by proposal or by arrival; those without an outcome come last in the latter."""
+        question, column = _SLICES[order]
+        place = -1
+        while rows := self._rows(question, (place,)):
+            yield from map(_candidate, rows)
+            place = rows[-1][column]
+        if order == "arrival":
+            yield from self.pending()
+
+    def candidate(self, index: int) -> Candidate:
+        rows = self._rows(f"{_JOINED} WHERE p.idx = ?", (index,))
+        if not rows:
+            last = self._rows("SELECT max(idx) FROM proposals")[0][0]
+            known = "there is none yet" if last is None else f"they are numbered 0 to {last}"
+            raise JournalError(f"the run has no candidate {index}; {known}.")
+        return _candidate(rows[0])
+
+    def best(self, limit: int, offset: int = 0) -> list[Candidate]:
+        """Scored candidates by average accuracy, references not among them; ties go to the earlier one."""
+        return [_candidate(row) for row in self._rows(_BEST, (limit, offset))]
+
+    def references(self) -> list[Candidate]:
+        return [_candidate(row) for row in self._rows(f"{_JOINED} WHERE p.origin = 'reference' ORDER BY p.idx")]
+
+    def pending(self) -> list[Candidate]:
+        """Proposals without an outcome: what was in flight."""
+        return [_candidate(row) for row in self._rows(f"{_JOINED} WHERE o.idx IS NULL ORDER BY p.idx")]
+
+    def verdicts(self) -> dict[str, int]:
+        """How many outcomes of each kind, a rejection under the name of its test; `pending` has none yet."""
+        counted = "SELECT CASE kind WHEN 'rejected' THEN 'rejected: ' || test ELSE kind END AS verdict, count(*)"
+        found = dict(self._rows(f"{counted} FROM outcomes GROUP BY verdict ORDER BY verdict"))
+        found["pending"] = self.proposed() - sum(found.values())
+        return found
+
+    def proposed(self) -> int:
+        return int(self._rows("SELECT count(*) FROM proposals")[0][0])
+
+    def cost(self) -> tuple[int, float]:
+        """Training steps and worker seconds of all outcomes."""
+        steps, seconds = self._rows("SELECT coalesce(sum(steps), 0), coalesce(sum(seconds), 0) FROM outcomes")[0]
+        return int(steps), float(seconds)
+
+    def events(self, kind: str) -> list[tuple[float, dict[str, Any]]]:
+        """Time and body of each event of this kind, oldest first."""
+        rows = self._rows("SELECT time, body FROM events WHERE kind = ? ORDER BY id", (kind,))
+        return [(when, json.loads(body)) for when, body in rows]
+
+    def _rows(self, question: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        with explained(self.path):
+            return self.connection.execute(question, values).fetchall()
+
+
+def _candidate(row: sqlite3.Row) -> Candidate:
+    index, graph, origin, free, proposal_body, kind, outcome_body, steps, seconds, _ = row
+    outcome = None if kind is None else outcome_from_json({"kind": kind, **json.loads(outcome_body)})
+    rejected = outcome if free and isinstance(outcome, Rejected) else None
+    proposal = proposal_from_row(index, graph, origin, json.loads(proposal_body), rejected)
+    return Candidate(proposal, outcome, steps or 0, seconds or 0.0)

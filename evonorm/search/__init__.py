@@ -1,0 +1,17 @@
+"""Decides which graph to try next. Numbers and graphs only, no tensors.
+
+Read `evolution.py` first; `tournament.py` picks parents, `population.py` forgets the old ones, `random_search.py` is
+the paper's baseline. `search.py` is the interface `ask` / `tell` with its two orders, `settings.py` the recipe's table,
+`screen.py` what is turned down without a worker.
+"""
+
+from evonorm.journal.proposals import Proposal as Proposal
+from evonorm.search.evolution import Evolution as Evolution
+from evonorm.search.population import Member as Member
+from evonorm.search.population import Population as Population
+from evonorm.search.random_search import RandomSearch as RandomSearch
+from evonorm.search.screen import reject_without_training as reject_without_training
+from evonorm.search.search import Search as Search
+from evonorm.search.settings import SearchSettings as SearchSettings
+from evonorm.search.tournament import pareto_front as pareto_front
+from evonorm.search.tournament import tournament_winner as tournament_winner

@@ -1,0 +1,20 @@
+"""Random search with the same rejection: the paper's baseline ("RS + rej")."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evonorm.graph import sample_graph
+from evonorm.search.evolution import Draft
+from evonorm.search.population import Population
+from evonorm.search.settings import SearchSettings
+
+
+@dataclass(frozen=True)
+class RandomSearch:
+    """Every proposal is a new random graph; the population is kept for the record and never looked at."""
+
+    settings: SearchSettings
+
+    def propose(self, population: Population, rng: np.random.Generator) -> Draft:  # noqa: ARG002 (Evolution's face)
+        return Draft(sample_graph(rng, self.settings.nodes, self.settings.batch_ops), "random")

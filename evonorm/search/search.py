@@ -1,0 +1,124 @@
+"""The interface of every search: `ask()` for a proposal, `tell()` what came of it; and who may know what when."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from evonorm.graph import CATALOG, Graph
+from evonorm.journal import Candidate, Outcome, Proposal, Rejected, Scores
+from evonorm.search.evolution import Draft, Evolution
+from evonorm.search.population import Population
+from evonorm.search.random_search import RandomSearch
+from evonorm.search.settings import SearchSettings
+
+PROPOSING, EVALUATING = range(2)  # what a proposal's random numbers are for
+
+Screen = Callable[[Graph], Rejected | None]
+
+
+def accept_all(_: Graph) -> None:
+    return None
+
+
+class Search:
+    """The state of a search. It is a function of the journal: `restore` on its rows gives it back, bit for bit.
+
+    In strict order the t-th trained candidate knows the outcomes up to the (t - lag)-th and no others, taken in by
+    number, so that the same seed gives the same search whatever the number and speed of the workers. In arrival order
+    it knows all that came in. What `screen` turns down is decided inside `ask` and does not count for the lag.
+    The first proposals are the references, which never enter the population.
+    """
+
+    def __init__(
+        self, settings: SearchSettings, seed: int, screen: Screen = accept_all, references: tuple[str, ...] = ()
+    ) -> None:
+        self.settings = settings
+        self.seed = seed
+        self.screen = screen
+        self.references = references
+        self.method: Evolution | RandomSearch = (
+            Evolution(settings) if settings.method == "evolution" else RandomSearch(settings)
+        )
+        self.population = Population(settings.window)
+        self.proposed = 0  # every proposal
+        self.sent = 0  # those that went on to a worker, references included
+        self.known = 0  # outcomes of those that the population has taken in
+        self.known_steps = 0  # training steps in these
+        self._waiting: dict[int, Proposal] = {}  # sent and not yet known, in the order of proposals
+        self._told: dict[int, Outcome] = {}
+
+    @property
+    def candidates(self) -> int:
+        """How many went to a worker, without the references."""
+        return self.sent - min(self.sent, len(self.references))
+
+    def ready(self) -> bool:
+        """Whether `ask` may be called: whether all that the next proposal must know is there."""
+        return self._take_in() >= self._must_know()
+
+    def ask(self) -> Proposal:
+        """The next proposal; the caller evaluates it unless it carries a rejection already."""
+        assert self.ready(), "the outcomes that the next proposal must know are not all there"
+        index = self.proposed
+        if index < len(self.references):
+            name = self.references[index]
+            draft, rejected = Draft(reference_graph(name), "reference"), None
+        else:
+            name = None
+            draft = self.method.propose(self.population, self._rng(index, PROPOSING))
+            rejected = self.screen(draft.graph)
+        seed = int(self._rng(index, EVALUATING).integers(2**31))
+        proposal = Proposal(index, draft.graph, draft.origin, seed, draft.parents, self.known, name, rejected)
+        self._register(proposal)
+        return proposal
+
+    def tell(self, index: int, outcome: Outcome) -> None:
+        """What came of a proposal that went to a worker, in any order."""
+        assert index in self._waiting, f"candidate {index} is not awaited"
+        assert index not in self._told, f"candidate {index} was told already"
+        self._told[index] = outcome
+        self._take_in()
+        if self.settings.order == "arrival":
+            self._learn(index)
+
+    def restore(self, rows: Iterable[Candidate]) -> list[Proposal]:
+        """Takes in a journal's rows (by proposal in strict order, else by arrival); returns what was in flight."""
+        for row in rows:
+            self._register(row.proposal)
+            if row.outcome is not None and row.proposal.rejected is None:
+                self.tell(row.proposal.index, row.outcome)
+        return [proposal for index, proposal in self._waiting.items() if index not in self._told]
+
+    def _rng(self, index: int, purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, index, purpose])
+
+    def _register(self, proposal: Proposal) -> None:
+        self.proposed = max(self.proposed, proposal.index + 1)
+        if proposal.rejected is None:
+            self.sent += 1
+            self._waiting[proposal.index] = proposal
+
+    def _must_know(self) -> int:
+        return max(0, self.sent - self.settings.lag + 1) if self.settings.order == "strict" else 0
+
+    def _take_in(self) -> int:
+        """Strict order: takes in what may be known by now. Returns how many outcomes are known in all."""
+        while self.known < self._must_know() and (first := next(iter(self._waiting))) in self._told:
+            self._learn(first)
+        return self.known
+
+    def _learn(self, index: int) -> None:
+        proposal, outcome = self._waiting.pop(index), self._told.pop(index)
+        self.known += 1
+        self.known_steps += sum(stage.steps for stage in outcome.stages)
+        if isinstance(outcome, Scores) and proposal.origin != "reference":
+            self.population.add(index, proposal.graph, outcome.accuracies)
+
+
+def reference_graph(name: str) -> Graph:
+    """The catalog's graph of a reference row."""
+    formula = CATALOG[name].formula if name in CATALOG else None
+    if formula is None:
+        known = ", ".join(entry.name for entry in CATALOG.values() if entry.formula)
+        raise ValueError(f"a reference must be a layer with a formula, got {name!r}. Known: {known}.")
+    return Graph.parse(formula)

@@ -1,0 +1,29 @@
+"""Who may have offspring (paper, "Tournament Selection Criterion")."""
+
+import numpy as np
+
+from evonorm.search.population import Member, Population
+from evonorm.search.settings import SearchSettings
+
+
+def tournament_winner(population: Population, settings: SearchSettings, rng: np.random.Generator) -> Member:
+    """The winner among a random subset: a random one of its Pareto frontier, or the best average.
+
+    Either way a random one among equals.
+    """
+    wanted = max(settings.smallest_tournament, round(settings.tournament_share * len(population)))
+    places = rng.choice(len(population), size=min(wanted, len(population)), replace=False)
+    scores = population.scores(places)  # (tournament, anchors)
+    if settings.criterion == "average":
+        averages = scores.mean(axis=1)
+        winners = places[averages == averages.max()]
+    else:
+        winners = places[pareto_front(scores)]
+    return population[int(rng.choice(winners))]
+
+
+def pareto_front(scores: np.ndarray) -> np.ndarray:
+    """Which rows no other row dominates: as good on every anchor and better on one."""
+    as_good = (scores[:, None] >= scores[None]).all(axis=2)  # (i, j): i is as good as j everywhere
+    dominates = as_good & ~as_good.T
+    return np.logical_not(dominates.any(axis=0))

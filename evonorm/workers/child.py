@@ -1,0 +1,81 @@
+"""What runs inside a worker process: reads tasks as JSON lines, writes results as JSON lines.
+
+Started as a plain script so that nothing is imported before cores and threads are set. It must not outlive the driver:
+a thread ends the process at the end of the task pipe, and on Linux the kernel kills it when the driver dies.
+"""
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+PR_SET_PDEATHSIG = 1
+
+
+def load_function(dotted: str) -> Callable[..., Any]:
+    """The function named `package.module:function`."""
+    module, _, name = dotted.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
+
+
+def main() -> None:
+    """Arguments: the file descriptor for results, then JSON with `cores` and `path`."""
+    results, settings = int(sys.argv[1]), json.loads(sys.argv[2])
+    end_with_the_driver()
+    with contextlib.suppress(OSError, AttributeError):
+        if settings["cores"]:
+            os.sched_setaffinity(0, settings["cores"])
+    sys.path[:] = settings["path"]
+    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=read_tasks, args=(tasks,), daemon=True).start()
+    send(results, {"ready": os.getpid()})
+    while True:
+        run(json.loads(tasks.get()), results)
+
+
+def end_with_the_driver() -> None:
+    """Asks the kernel for SIGKILL at the driver's death, and to be the first to go when memory runs out."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 (quick start)
+            file.write("1000")
+
+
+def read_tasks(tasks: "queue.SimpleQueue[bytes]") -> None:
+    """Ends the process at once when the driver's end of the pipe is gone, also while a task computes."""
+    for line in sys.stdin.buffer:
+        tasks.put(line)
+    os._exit(0)
+
+
+def run(task: dict[str, Any], results: int) -> None:
+    try:
+        function = load_function(task["function"])
+        result = function(task["arguments"], lambda stage: send(results, {"task": task["id"], "stage": stage}))
+        answer = json.dumps({"task": task["id"], "result": result})
+    except Exception:
+        answer = json.dumps({"task": task["id"], "error": traceback.format_exc(limit=-5)})
+    write(results, answer)
+
+
+def send(results: int, message: dict[str, Any]) -> None:
+    write(results, json.dumps(message))
+
+
+def write(results: int, line: str) -> None:
+    rest = memoryview(line.encode() + b"\n")
+    while rest:
+        rest = rest[os.write(results, rest) :]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""The driver computes by itself: for tests, debugging and machines with one core."""
+
+import json
+import traceback
+from collections import deque
+from typing import Any
+
+from evonorm.workers.child import load_function
+from evonorm.workers.interface import Broken, Finished, Report, Task, TimeLimit, no_limit
+
+
+class InlineWorkers:
+    """One task at a time, in `wait`. Nothing shields the driver from a crash, and nothing can cut a task short."""
+
+    capacity = 1
+
+    def __init__(self) -> None:
+        self.time_limit: TimeLimit = no_limit
+        self._queue: deque[Task] = deque()
+
+    def submit(self, task: Task) -> None:
+        self._queue.append(task)
+
+    def wait(self, seconds: float) -> list[Report]:  # noqa: ARG002 (a task cannot be cut short)
+        return [self._run(self._queue.popleft())] if self._queue else []
+
+    def close(self) -> None:
+        self._queue.clear()
+
+    def _run(self, task: Task) -> Report:
+        arguments: dict[str, Any] = json.loads(json.dumps(task.arguments))  # what another process would see
+        try:
+            result = load_function(task.function)(arguments, lambda _: None)
+        except Exception:
+            return Broken(task.id, "error", traceback.format_exc(limit=-5))
+        try:
+            return Finished(task.id, json.loads(json.dumps(result)))
+        except (TypeError, ValueError) as error:
+            return Broken(task.id, "garbage", f"the result is not JSON: {error}")

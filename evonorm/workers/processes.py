@@ -1,0 +1,128 @@
+"""Workers as child processes of the driver, each pinned to its own cores."""
+
+import contextlib
+import os
+import selectors
+import time
+from collections import deque
+from pathlib import Path
+
+from evonorm.workers.interface import Broken, Finished, Report, Task, TimeLimit, WorkerNote, no_limit
+from evonorm.workers.process import WorkerProcess, free_cores
+
+LOOK_EVERY = 0.25  # seconds between looks at clocks and memory
+
+
+class ProcessWorkers:
+    """A fixed number of processes. One that dies, hangs or grows too large breaks its task and is replaced."""
+
+    def __init__(
+        self,
+        number: int,
+        threads: int = 1,
+        pin: bool = True,
+        memory_gb: float | None = None,
+        log: Path | None = None,
+    ) -> None:
+        self.capacity = number
+        self.time_limit: TimeLimit = no_limit
+        self.threads = threads
+        self.cores = free_cores() if pin else []
+        self.memory = int((memory_gb or _machine_memory_gb() * 0.8 / number) * 2**30)
+        self._log = (log or Path(os.devnull)).open("ab")
+        self._queue: deque[Task] = deque()
+        self._reports: list[Report] = []
+        self._selector = selectors.DefaultSelector()
+        self._workers: dict[int, WorkerProcess] = {}
+        for place in range(number):
+            self._start(place)
+
+    def submit(self, task: Task) -> None:
+        self._queue.append(task)
+        self._hand_out()
+
+    def wait(self, seconds: float) -> list[Report]:
+        deadline = time.monotonic() + seconds
+        while not self._reports:
+            left = deadline - time.monotonic()
+            for key, _ in self._selector.select(max(0.0, min(left, LOOK_EVERY))):
+                self._hear(key.data)
+            self._look_after()
+            self._hand_out()
+            if left <= 0:
+                break
+        reports, self._reports = self._reports, []
+        return reports
+
+    def close(self) -> None:
+        for worker in self._workers.values():
+            worker.kill()
+            self._selector.unregister(worker.results)
+            worker.close()
+        self._workers.clear()
+        self._selector.close()
+        self._log.close()
+
+    def pids(self) -> list[int]:
+        return [worker.pid for worker in self._workers.values()]
+
+    def _start(self, place: int) -> None:
+        first = place * self.threads
+        cores = [self.cores[(first + i) % len(self.cores)] for i in range(self.threads)] if self.cores else []
+        worker = WorkerProcess(place, sorted(set(cores)), self.threads, self._log)
+        self._workers[place] = worker
+        self._selector.register(worker.results, selectors.EVENT_READ, worker)
+        details = {"worker": place, "pid": worker.pid, "started": worker.start_time, "cores": cores}
+        self._reports.append(WorkerNote("worker started", details))
+
+    def _hand_out(self) -> None:
+        for worker in self._workers.values():
+            if self._queue and worker.task is None:
+                with contextlib.suppress(BrokenPipeError):  # it has just died; the result pipe's end will tell
+                    worker.give(self._queue.popleft())
+
+    def _hear(self, worker: WorkerProcess) -> None:
+        try:
+            messages = worker.read()
+        except ValueError as error:
+            self._replace(worker, "garbage", str(error))
+            return
+        if messages is None:
+            self._replace(worker, "crash", f"the worker process died ({worker.cause_of_death()})")
+            return
+        for message in messages:
+            if "stage" in message:
+                self._reports.append(WorkerNote("stage", {"task": message.get("task"), "stage": message["stage"]}))
+            elif worker.task is not None and message.get("task") == worker.task.id:
+                self._reports.append(_answer(worker.task.id, message))
+                worker.task = None
+
+    def _look_after(self) -> None:
+        for worker in list(self._workers.values()):
+            limit = self.time_limit(worker.stage) if worker.task else None
+            if limit is not None and worker.stage_seconds() > limit:
+                where = f"in stage {worker.stage}" if worker.stage else "before its first stage"
+                self._replace(worker, "time", f"longer than {limit:.3g} s {where}")
+            elif worker.memory() > self.memory:
+                self._replace(worker, "memory", f"more than {self.memory / 2**30:.3g} GB of memory")
+
+    def _replace(self, worker: WorkerProcess, reason: str, error: str) -> None:
+        worker.kill()
+        self._selector.unregister(worker.results)
+        worker.close()
+        self._reports.append(WorkerNote("worker ended", {"worker": worker.place, "pid": worker.pid, "reason": error}))
+        if worker.task is not None:
+            self._reports.append(Broken(worker.task.id, reason, error))
+        self._start(worker.place)
+
+
+def _answer(task: int, message: dict[str, object]) -> Report:
+    if "error" in message:
+        return Broken(task, "error", str(message["error"]))
+    if "result" not in message:
+        return Broken(task, "garbage", f"an answer without a result: {str(message)[:200]}")
+    return Finished(task, message["result"])
+
+
+def _machine_memory_gb() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
