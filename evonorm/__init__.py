@@ -2,6 +2,7 @@
 
 layer = evonorm.create_layer("evonorm-b0", channels=64)   # in place of BatchNorm2d(64) and ReLU
 graph = evonorm.Graph.parse("x * sigmoid(x) / rms_whcg(x)")
+model = evonorm.create_model("resnet50-cifar", layer="evonorm-b0", num_classes=10)
 """
 
 from evonorm.graph import FormulaError as FormulaError
@@ -20,5 +21,7 @@ from evonorm.layers import NormAct as NormAct
 from evonorm.layers import create_layer as create_layer
 from evonorm.layers import layer_names as layer_names
 from evonorm.layers import no_weight_decay as no_weight_decay
+from evonorm.models import create_model as create_model
+from evonorm.models import model_names as model_names
 
 __version__ = "0.1.0"

@@ -1,12 +1,30 @@
 """The command line: one sub-command per thing a person does; wiring only."""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from evonorm.cli_search import add_commands
+from evonorm.data import cifar10_path, get_cifar10, load_data
+from evonorm.experiments.evaluate_layer import (
+    Watch,
+    check_layers,
+    evaluate_layers,
+    read_fitness_recipe,
+    summary_rows,
+)
+from evonorm.experiments.verdicts import distinct_layers, find_verdicts, verdict_rows
+from evonorm.fitness import FitnessRecipe
+from evonorm.fitness.evaluate import TESTS
 from evonorm.graph import CATALOG
+from evonorm.models import LEGEND, draw_positions, model_cost, trace_model
 
 app = typer.Typer(
     help="Search, train and ship normalization-activation layers.",
@@ -15,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 console = Console()
+add_commands(app)
 
 
 @app.callback()
@@ -33,6 +52,134 @@ def layers() -> None:
         formula = entry.formula or "(not in the formula language)"
         table.add_row(entry.name, formula + (" [affine inside]" if entry.affine_inside else ""), entry.source)
     console.print(table, markup=False)
+
+
+@app.command()
+def cost(
+    model: Annotated[str, typer.Argument(help="A model's name, such as resnet50 or mobilenetv2-cifar.")],
+    layer: Annotated[
+        list[str] | None, typer.Option(help="A layer's name or a formula; give it again for another row.")
+    ] = None,
+    image_size: Annotated[int | None, typer.Option(help="Height and width; by default what the model is for.")] = None,
+    width: Annotated[float, typer.Option(help="Channel multiplier.")] = 1.0,
+    positions: Annotated[bool, typer.Option("--positions", help="Draw where the layers sit instead.")] = False,
+) -> None:
+    """Counts parameters and multiply-adds of a model, a row for each layer asked for.
+
+    Example: evonorm cost resnet50 --layer bn-relu --layer evonorm-b0
+    """
+    if positions:
+        drawing = draw_positions(trace_model(model, image_size, width=width))
+        console.print(f"{drawing}\n\n{LEGEND}", markup=False, highlight=False, soft_wrap=True)
+        return
+    table = Table(
+        "layer", "parameters", "convolutions", "layers", "together", title=f"{model}, multiply-adds per image"
+    )
+    for each in layer or ["bn-relu"]:
+        found = model_cost(model, each, image_size, width=width)
+        counts = (found.conv_multiply_adds, found.layer_multiply_adds, found.multiply_adds)
+        table.add_row(each, f"{found.parameters:,}", *(f"{count / 1e6:,.1f} M" for count in counts))
+    console.print(table, markup=False)
+
+
+@app.command()
+def data(
+    name: Annotated[str, typer.Argument(help="cifar10, or digits (comes with scikit-learn, nothing to get)")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="a folder or archive that holds CIFAR-10, instead of the public ones")
+    ] = None,
+) -> None:
+    """Gets a data set once, checks it and keeps it; says where. A second call is instant.
+
+    Example: evonorm data cifar10
+
+    Example: evonorm data cifar10 --from ~/cifar-10-binary.tar.gz
+    """
+
+    if name == "cifar10":
+        with _bar() as bar:
+            origin = get_cifar10(source, lambda what, done, total: bar(f"getting CIFAR-10: {what}", done, total))
+        console.print(f"{cifar10_path()} (from {origin})", highlight=False, soft_wrap=True)
+    elif source is not None:
+        raise ValueError("--from is for cifar10.")
+    found = load_data(name)
+    sizes = f"{len(found.training)} training, {len(found.validation)} validation, {len(found.test)} test pictures"
+    console.print(f"{found.name}: {sizes}", highlight=False)
+
+
+@app.command()
+def evaluate(
+    layers: Annotated[list[str] | None, typer.Argument(help="names or formulas")] = None,
+    against: Annotated[list[str] | None, typer.Option(help="rivals, measured in the same run")] = None,
+    recipe: Annotated[Path, typer.Option(help="the [fitness] table of this file")] = Path("recipes/laptop.toml"),
+    data: Annotated[str | None, typer.Option(help="other pictures than the recipe's: cifar10 or digits")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="how many; more than one gives mean ± spread")] = 1,
+    keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,
+    test_set: Annotated[bool, typer.Option("--test-set", help="also the test pictures, for a final number")] = False,
+    verdicts: Annotated[bool, typer.Option("--verdicts", help="only the rejection tests, all of them")] = False,
+) -> None:
+    """Runs the whole protocol on an idea for a layer, beside its rivals.
+
+    Example: evonorm evaluate "x * sigmoid(x) / rms_whcg(x)" --against bn-relu --against evonorm-s0
+
+    Example: evonorm evaluate evonorm-b0 bn-relu --recipe recipes/paper_b.toml --keep runs/b0 --test-set
+
+    Example: evonorm evaluate --verdicts --recipe recipes/paper_b.toml --keep runs/verdicts
+    """
+
+    chosen = list(dict.fromkeys([*(layers or []), *(against or [])]))
+    if not chosen and not verdicts:
+        raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
+    fitness = read_fitness_recipe(recipe, data)
+    check_layers(chosen)
+    console.print(f"data: {load_data(fitness.data).name}; recipe: {recipe}", highlight=False, soft_wrap=True)
+    if verdicts:
+        _print_verdicts(chosen, fitness, seeds, keep or Path("runs/verdicts"))
+    else:
+        _print_scores(chosen, fitness, seeds, keep, test_set)
+
+
+def _print_scores(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool) -> None:
+
+    with _bar() as bar:
+        measured = evaluate_layers(layers, fitness, range(seeds), watch=_told(bar), keep=keep, test_set=test_set)
+    for pictures, figure in (("validation", "accuracy"), ("test", "test_accuracy"))[: 2 if test_set else 1]:
+        title = f"accuracy on the {pictures} pictures, %, {seeds} seed(s)"
+        rows = summary_rows(measured, fitness.anchors, figure)
+        _print_table(title, ["layer", *fitness.anchors, "seconds", "rejections"], rows)
+
+
+def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path) -> None:
+
+    path = keep / "verdicts.jsonl"
+    with _bar() as bar:
+        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), path, _told(bar)))
+    columns = [f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS]
+    _print_table(f"verdicts, kept in {path}", ["layer", *columns], verdict_rows(found, fitness.anchors))
+
+
+def _told(bar: Callable[[str, int, int], None]) -> Watch:
+    return lambda layer, seed, event: bar(
+        f"{layer[:40]} (seed {seed}): {event.stage} on {event.anchor}", event.step, event.steps
+    )
+
+
+def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    table = Table(*columns, title=title)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table, markup=False)
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr that is told (what, done, total); total 0 means unknown."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda what, done, total: progress.update(
+            task, description=what.replace("[", "("), completed=done, total=total or None
+        )
 
 
 def main() -> None:

@@ -19,7 +19,8 @@ FLOORS = {
     "fitness": 4,
     "experiments": 5,
     "report": 5,
-    "cli": 6,
+    "cli_search": 6,
+    "cli": 7,
 }
 NO_TORCH = {"graph", "journal", "search", "workers"}
 

@@ -11,7 +11,7 @@ from evonorm.journal import Candidate, Failed, Journal, Outcome, Proposal, Rejec
 from evonorm.search import Search
 from evonorm.workers import Broken, Finished, Report, Task, WorkerNote, Workers
 
-ATTEMPTS = 2  # a candidate whose evaluation breaks this often is out
+ATTEMPTS = 2  # a candidate whose evaluation breaks this often in one session is out
 ASKED_AT_ONCE = 500  # proposals per transaction, for when next to all are turned down at once
 
 
@@ -46,16 +46,9 @@ class Driver:
         self.stopping = False
         self.broken: str | None = None  # why nothing can be evaluated at all
 
-    def take_up(
-        self,
-        pending: list[Proposal],
-        attempts: dict[int, int],
-        verdicts: dict[str, int],
-        references: list[Candidate],
-    ) -> None:
+    def take_up(self, pending: list[Proposal], verdicts: dict[str, int], references: list[Candidate]) -> None:
         """What earlier sessions left in flight, what they had counted, and how long the references took."""
         self.backlog.extend(pending)
-        self.attempts.update(attempts)
         self.verdicts.update({verdict: number for verdict, number in verdicts.items() if verdict != "pending"})
         self.anchors = self.search.population.anchors
         for reference in references:
@@ -108,7 +101,7 @@ class Driver:
     def _ask(self) -> None:
         for _ in range(ASKED_AT_ONCE):
             room = self.workers.capacity - len(self.in_flight) - len(self.backlog)
-            if room <= 0 or self.stopping or not self.search.ready() or self._spent():
+            if room <= 0 or self.stopping or self.broken or not self.search.ready() or self._spent():
                 return
             proposal = self.search.ask()
             self.journal.add_proposal(proposal)
@@ -131,7 +124,7 @@ class Driver:
             "layer": proposal.name or proposal.graph.encode(),
             "named": proposal.name is not None,
             "seed": proposal.seed,
-            "threads": self.recipe.workers.threads,
+            "threads": self.recipe.threads,
             "fitness": self.recipe.fitness,
         }
 
@@ -144,41 +137,43 @@ class Driver:
             return
         proposal = self.in_flight.pop(report.task)
         self.stages.pop(report.task, None)
-        if isinstance(report, Finished):
-            try:
-                outcome = self._read(report.result)
-            except ValueError as error:
-                report = Broken(report.task, "garbage", str(error))
-            else:
-                self._settle(proposal, outcome)
-                if proposal.name and self.cache:
-                    self.cache.keep(proposal, outcome)
-                return
-        self._fail(proposal, report)
+        outcome = self._outcome(report)
+        if isinstance(outcome, Failed):
+            self._fail(proposal, outcome)
+            return
+        self._settle(proposal, outcome)
+        if proposal.name and self.cache:
+            self.cache.keep(proposal, outcome)
 
-    def _read(self, result: Any) -> Outcome:
-        outcome = outcome_from_json(result)
+    def _outcome(self, report: Finished | Broken) -> Outcome:
+        """What a worker's report amounts to; an error begins with its reason and a colon."""
+        if isinstance(report, Broken):
+            return Failed(f"{report.reason}: {report.error}")
+        try:
+            outcome = outcome_from_json(report.result)
+        except ValueError as error:
+            return Failed(f"garbage: {error}")
         if isinstance(outcome, Scores):
             anchors = tuple(sorted(outcome.accuracies))
             if self.anchors not in ((), anchors):
-                raise ValueError(f"scores on {anchors}, the others are on {self.anchors}.")
+                return Failed(f"garbage: scores on {anchors}, the others are on {self.anchors}")
             self.anchors = anchors
         return outcome
 
-    def _fail(self, proposal: Proposal, broken: Broken) -> None:
+    def _fail(self, proposal: Proposal, outcome: Failed) -> None:
         """Tries once more, then gives the candidate up; a reference that breaks means that nothing can be judged."""
         self.attempts[proposal.index] += 1
-        details = {"candidate": proposal.index, "reason": broken.reason, "error": broken.error}
-        self.journal.add_event("attempt failed", details)
-        if broken.reason == "time":
+        reason, _, error = outcome.error.partition(": ")
+        self.journal.add_event("attempt failed", {"candidate": proposal.index, "reason": reason, "error": error})
+        if reason == "time":
             self.journal.add_event("not reproducible", {"why": f"candidate {proposal.index} met its time limit"})
         if self.attempts[proposal.index] < ATTEMPTS:
             self.backlog.appendleft(proposal)
         elif proposal.origin == "reference":
-            self.broken = f"the reference {proposal.name} cannot be evaluated, so nothing can be judged: {broken.error}"
+            self.broken = f"the reference {proposal.name} cannot be evaluated, so nothing can be judged: {error}"
         else:
             del self.attempts[proposal.index]
-            self._settle(proposal, Failed(f"{broken.reason}: {broken.error}"))
+            self._settle(proposal, outcome)
 
     def _settle(self, proposal: Proposal, outcome: Outcome) -> None:
         self.journal.add_outcome(proposal.index, outcome)

@@ -1,18 +1,57 @@
-"""What a worker runs for a candidate: the proxy task behind a dotted name and JSON."""
+"""What a worker runs for a candidate: the proxy task behind a dotted name and JSON.
+
+The fitness is imported inside the functions: the driver only hands out names, and a worker must have its threads set
+before torch comes in.
+"""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from evonorm.experiments.settings import read_settings, settings_to_table
+from evonorm.graph import Graph
+from evonorm.journal import outcome_to_json
+
+if TYPE_CHECKING:
+    from evonorm.fitness import Progress
 
 PROXY_TASK = "evonorm.experiments.evaluation_task:evaluate_candidate"
 
 
 def checked_fitness(table: dict[str, Any], where: str) -> dict[str, Any]:
-    raise NotImplementedError
+    """The [fitness] table with every default written out."""
+    from evonorm.fitness import FitnessRecipe
+
+    return settings_to_table(read_settings(FitnessRecipe, table, where))
+
+
+def data_used(fitness: dict[str, Any]) -> dict[str, Any]:
+    """Which pictures the run is about; raises where they are not on this machine."""
+    from evonorm.data import load_data
+
+    data = load_data(fitness["data"])
+    sizes = {"training": len(data.training), "validation": len(data.validation)}
+    return {"name": data.name, "classes": data.classes, **sizes}
 
 
 def evaluate_candidate(arguments: dict[str, Any], announce: Callable[[str], None]) -> dict[str, Any]:
-    raise NotImplementedError
+    """The outcome of `layer` (a catalog name if `named`, else an encoded graph) under `fitness`, as JSON."""
+    from evonorm.fitness import FitnessRecipe, evaluate
+
+    recipe = read_settings(FitnessRecipe, arguments["fitness"], "the task's fitness")
+    layer = arguments["layer"] if arguments["named"] else Graph.decode(arguments["layer"])
+    outcome = evaluate(layer, recipe, arguments["seed"], _StageCaller(announce))
+    return outcome_to_json(outcome)
 
 
-def data_used(fitness: dict[str, Any]) -> str:
-    raise NotImplementedError
+class _StageCaller:
+    """Announces a stage when its first step is done."""
+
+    def __init__(self, announce: Callable[[str], None]) -> None:
+        self.announce = announce
+        self.stage = ""
+
+    def __call__(self, progress: "Progress") -> None:
+        stage = f"{progress.stage} {progress.anchor}"
+        if stage != self.stage:
+            self.stage = stage
+            self.announce(stage)

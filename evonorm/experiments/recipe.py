@@ -1,7 +1,6 @@
 """A whole run as one TOML file: seed, what a candidate is judged by, how the next one is chosen, who computes."""
 
 import dataclasses
-import hashlib
 import json
 import tomllib
 from dataclasses import dataclass, field
@@ -35,10 +34,13 @@ class Recipe:
     def identity(self) -> dict[str, Any]:
         """What makes two runs the same search: all but who does the work and how fast."""
         table = json.loads(json.dumps(settings_to_table(self)))
-        return {**table, "workers": {"threads": self.workers.threads}}
+        del table["workers"]
+        return table
 
-    def key(self) -> str:
-        return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
+    @property
+    def threads(self) -> int:
+        """Of every evaluation, whatever the kind of worker: convolutions differ by thread count."""
+        return int(self.fitness.get("threads", 1))
 
 
 def load_recipe(path: Path) -> Recipe:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import signal
 import time
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -100,13 +99,13 @@ def _run_session(
         _tell_of_another_commit(reader, here, console)
         with journal.transaction():
             journal.add_event("session started", {"pid": os.getpid(), "budget": budget.to_json(), **here})
-        workers = create_workers(worker_settings or recipe.workers, folder.worker_log)
+        workers = create_workers(worker_settings or recipe.workers, recipe.threads, folder.worker_log)
         stack.callback(workers.close)
         display = create_display(console, reader, folder.name)
         stack.callback(display.close)
         cache = ReferenceCache(folder.reference_cache, recipe, here)
         driver = Driver(recipe, search, journal, workers, budget, cache, display)
-        driver.take_up(pending, _attempts(reader), reader.verdicts(), reader.references())
+        driver.take_up(pending, reader.verdicts(), reader.references())
         with _stopped_by_signals(driver, folder.name):
             ended = driver.run()
         with journal.transaction():
@@ -114,13 +113,6 @@ def _run_session(
             if ended == "minutes":
                 journal.add_event("not reproducible", {"why": "the clock decided how far it went"})
     return ended
-
-
-def _attempts(reader: Reader) -> dict[int, int]:
-    """How often the evaluation of those in flight has broken already."""
-    pending = {candidate.proposal.index for candidate in reader.pending()}
-    failed = Counter(body["candidate"] for _, body in reader.events("attempt failed"))
-    return {index: number for index, number in failed.items() if index in pending}
 
 
 def _last_budget(reader: Reader) -> Budget:

@@ -218,6 +218,9 @@ def _write(graph: Graph, style: _Style) -> str:
         texts[number] = _node_text(graph, node, texts, style)
         if len(texts[number].text) > MAX_TEXT:
             raise ValueError(f"the formula is longer than {MAX_TEXT} characters; use graph.encode() to store it.")
+    output = graph.node(graph.output)
+    if output.op == "add" and output.inputs[0] < len(INITIAL_NODES) and output.inputs[1] == ZERO:
+        return texts[output.inputs[0]].text  # how `with_output` writes a bare "x"
     return texts[graph.output].text
 
 

@@ -67,9 +67,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     try:
         with explained(path):
             _check_identity(connection, path)
-            damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-            if damage != "ok":
-                raise sqlite3.DatabaseError(damage)
+            check_whole(connection)
             _use_wal(connection, path)
     except BaseException:
         connection.close()
@@ -109,6 +107,12 @@ def explained(path: Path) -> Iterator[None]:
                 f"{path} is damaged ({text}). Import an earlier `evonorm journal export` of the run, or start anew."
             ) from error
         raise JournalError(f"{path} cannot be used: {text}.") from error
+
+
+def check_whole(connection: sqlite3.Connection) -> None:
+    damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if damage != "ok":
+        raise sqlite3.DatabaseError(f"malformed: {' '.join(damage.split())}")
 
 
 def refuse_network_disk(path: Path, mounts: str | None = None) -> None:

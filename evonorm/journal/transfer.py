@@ -2,12 +2,11 @@
 
 import hashlib
 import lzma
-import sqlite3
 import tempfile
 from pathlib import Path
 
 from evonorm.journal.reader import Reader
-from evonorm.journal.schema import JournalError, explained, open_for_reading, refuse_network_disk
+from evonorm.journal.schema import JournalError, check_whole, explained, open_for_reading, refuse_network_disk
 
 MAGIC = b"evonorm journal export 1\n"
 
@@ -50,10 +49,8 @@ def import_journal(file: Path, journal: Path) -> None:
         half.write_bytes(_content(file))
         with explained(half):
             connection = open_for_reading(half)
-            damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            check_whole(connection)
             connection.close()
-            if damage != "ok":
-                raise sqlite3.DatabaseError(f"malformed: {damage}")
         half.rename(journal)
     finally:
         half.unlink(missing_ok=True)

@@ -67,7 +67,7 @@ class Search:
             name = None
             draft = self.method.propose(self.population, self._rng(index, PROPOSING))
             rejected = self.screen(draft.graph)
-        seed = int(self._rng(index, EVALUATING).integers(2**31))
+        seed = int(self._rng(index, EVALUATING).integers(2**31)) if rejected is None else 0
         proposal = Proposal(index, draft.graph, draft.origin, seed, draft.parents, self.known, name, rejected)
         self._register(proposal)
         return proposal

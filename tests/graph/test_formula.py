@@ -32,6 +32,9 @@ def test_parses_to(text, encoded):
 @pytest.mark.parametrize(
     "text",
     [
+        "x",
+        "0",
+        "v1",
         "x - -x",
         "--x",
         "-(x + v0)",

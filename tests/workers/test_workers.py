@@ -38,7 +38,7 @@ def process():
 
 
 def task(number, name, **arguments):
-    return Task(number, f"worker_faults:{name}", arguments)
+    return Task(number, f"tests.workers.worker_faults:{name}", arguments)
 
 
 def collect(workers, number):
@@ -177,7 +177,7 @@ def test_workers_do_not_outlive_a_killed_driver(name, tmp_path):
         from evonorm.workers import ProcessWorkers, Task
         workers = ProcessWorkers(2)
         for number in range(2 if {name!r} else 0):
-            workers.submit(Task(number, "worker_faults:{name}", {{"seconds": 1000}}))
+            workers.submit(Task(number, "tests.workers.worker_faults:{name}", {{"seconds": 1000}}))
         workers.wait(0.3)
         print(*workers.pids(), flush=True)
         time.sleep(1000)
@@ -213,7 +213,6 @@ def test_leftover_processes_are_ended_and_others_left_alone():
     ("changes", "message"),
     [
         ({"number": 0}, "number must be at least 1, got 0"),
-        ({"threads": 0}, "threads must be at least 1"),
         ({"slowest": 0.0}, "slowest must be above 0"),
         ({"memory_gb": -1.0}, "memory_gb must be above 0"),
     ],
@@ -224,8 +223,8 @@ def test_impossible_settings_are_refused(changes, message):
 
 
 def test_settings_choose_the_kind(tmp_path):
-    assert isinstance(create_workers(WorkerSettings(kind="inline"), tmp_path / "log"), InlineWorkers)
-    workers = create_workers(WorkerSettings(number=2), tmp_path / "log")
+    assert isinstance(create_workers(WorkerSettings(kind="inline"), 1, tmp_path / "log"), InlineWorkers)
+    workers = create_workers(WorkerSettings(number=2), 1, tmp_path / "log")
     assert (type(workers), workers.capacity) == (ProcessWorkers, 2)
     workers.submit(task(0, "noisy"))
     collect(workers, 1)

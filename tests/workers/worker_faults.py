@@ -1,7 +1,6 @@
 """What a worker may be asked to do, for better and for worse. Stdlib only, so that a worker starts in milliseconds."""
 
 import ctypes
-import json
 import os
 import time
 
@@ -67,9 +66,3 @@ def allocate_until_killed(arguments, announce):
 
 def exit_quietly(arguments, announce):
     os._exit(0)
-
-
-def write_down_and_sleep(arguments, announce):
-    with open(arguments["file"], "a") as file:
-        file.write(json.dumps({"pid": os.getpid()}) + "\n")
-    time.sleep(1000)

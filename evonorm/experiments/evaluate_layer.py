@@ -1,0 +1,135 @@
+"""A person's idea for a layer through the whole protocol, beside its rivals in the same run (`evonorm evaluate`)."""
+
+import hashlib
+import json
+import statistics
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evonorm.experiments.settings import read_settings, settings_to_table
+from evonorm.fitness import FitnessRecipe, Progress, evaluate
+from evonorm.graph import CATALOG, Graph
+from evonorm.journal import Outcome, Rejected, Scores, outcome_from_json, outcome_to_json
+from evonorm.layers import create_layer
+
+Watch = Callable[[str, int, Progress], None]  # layer, seed, where it is
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What came of one layer under one seed."""
+
+    layer: str
+    seed: int
+    outcome: Outcome
+
+
+def read_fitness_recipe(path: Path, data: str | None = None) -> FitnessRecipe:
+    """The [fitness] table of a recipe file; `data` names other pictures than the recipe does."""
+    try:
+        table = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise ValueError(f"there is no recipe {path}. Name one with --recipe, e.g. recipes/laptop.toml.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}.") from None
+    fitness = dict(table.get("fitness", {}))
+    if data is not None:
+        fitness["data"] = data
+    return read_settings(FitnessRecipe, fitness, f"{path} [fitness]")
+
+
+def check_layers(layers: Sequence[str]) -> None:
+    """Raises before any training where a name is unknown, a formula cannot be read or does not depend on x."""
+    for layer in layers:
+        create_layer(layer, channels=8)
+        if layer not in CATALOG and not Graph.parse(layer).reads("x"):
+            raise ValueError(f"the formula {layer!r} does not read x: its output would be the same for every input.")
+
+
+def evaluate_layers(
+    layers: Sequence[str],
+    recipe: FitnessRecipe,
+    seeds: Sequence[int],
+    *,
+    watch: Watch | None = None,
+    keep: Path | None = None,
+    test_set: bool = False,
+) -> list[Measurement]:
+    """Every layer under every seed. With `keep`, finished outcomes are read from that folder and written to it."""
+    check_layers(layers)
+    measurements = []
+    for seed in seeds:
+        for layer in layers:
+            path = keep / f"{_digest(layer, recipe, seed, test_set)}.json" if keep else None
+            if path and path.exists():
+                outcome = outcome_from_json(json.loads(path.read_text())["outcome"])
+            else:
+                outcome = _evaluate(layer, recipe, seed, watch, test_set)
+                _keep(path, layer, recipe, seed, outcome)
+            measurements.append(Measurement(layer, seed, outcome))
+    return measurements
+
+
+def _evaluate(layer: str, recipe: FitnessRecipe, seed: int, watch: Watch | None, test_set: bool) -> Outcome:
+    def progress(event: Progress) -> None:
+        if watch is not None:
+            watch(layer, seed, event)
+
+    return evaluate(layer, recipe, seed, progress, test_set)
+
+
+def _digest(layer: str, recipe: FitnessRecipe, seed: int, test_set: bool) -> str:
+    text = json.dumps([layer, settings_to_table(recipe), seed, test_set], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _keep(path: Path | None, layer: str, recipe: FitnessRecipe, seed: int, outcome: Outcome) -> None:
+    if path is None:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record = {"layer": layer, "seed": seed, "recipe": settings_to_table(recipe), "outcome": outcome_to_json(outcome)}
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(record, indent=1))
+    partial.replace(path)
+
+
+def summary_rows(
+    measurements: Sequence[Measurement], anchors: Sequence[str], figure: str = "accuracy"
+) -> list[list[str]]:
+    """A row per layer: its name, the figure on each anchor in % as mean ± spread over seeds, and what else there is.
+
+    The spread is the sample standard deviation. Only seeds that passed every test count; the others are told.
+    """
+    rows = []
+    for layer in dict.fromkeys(each.layer for each in measurements):
+        outcomes = [each.outcome for each in measurements if each.layer == layer]
+        scores = [outcome for outcome in outcomes if isinstance(outcome, Scores)]
+        cells = [_spread([_figure(each, anchor, figure) for each in scores]) for anchor in anchors]
+        others = ", ".join(_reason(outcome) for outcome in outcomes if not isinstance(outcome, Scores))
+        seconds = sum(stage.seconds for outcome in outcomes for stage in outcome.stages)
+        rows.append([layer, *cells, f"{seconds:.0f}", others])
+    return rows
+
+
+def _figure(scores: Scores, anchor: str, figure: str) -> float:
+    return next(s.figures[figure] for s in scores.stages if s.name == "training" and s.anchor == anchor)
+
+
+def _spread(values: Sequence[float]) -> str:
+    if not values:
+        return "-"
+    mean = f"{100 * statistics.fmean(values):.1f}"
+    return mean if len(values) == 1 else f"{mean} ± {100 * statistics.stdev(values):.1f}"
+
+
+def _reason(outcome: Outcome) -> str:
+    if isinstance(outcome, Rejected):
+        figures = ", ".join(
+            f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in outcome.figures.items()
+        )
+        return f"rejected by {outcome.test} on {outcome.anchor} ({figures})"
+    assert not isinstance(outcome, Scores)
+    return f"failed: {outcome.error}"

@@ -1,0 +1,13 @@
+"""How good a layer is, the paper's way. Read `evaluate.py` first: quality, stability, then training on each anchor.
+
+`proxy_task.py` puts a layer into an anchor with its pictures, `quality.py` and `stability.py` are the two tests that
+reject, `recipe.py` has everything that can be chosen.
+"""
+
+from evonorm.fitness.evaluate import evaluate as evaluate
+from evonorm.fitness.proxy_task import Progress as Progress
+from evonorm.fitness.recipe import FitnessRecipe as FitnessRecipe
+from evonorm.fitness.recipe import QualityRecipe as QualityRecipe
+from evonorm.fitness.recipe import StabilityRecipe as StabilityRecipe
+from evonorm.fitness.stability import StabilityReading as StabilityReading
+from evonorm.fitness.stability import ascend_gradient_norm as ascend_gradient_norm

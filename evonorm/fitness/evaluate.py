@@ -1,0 +1,105 @@
+"""The whole judgement of a layer: quality, stability, then training on every anchor (paper, section "Layer Search")."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
+from evonorm.fitness.quality import passes_quality
+from evonorm.fitness.recipe import FitnessRecipe
+from evonorm.fitness.stability import passes_stability
+from evonorm.graph import Graph
+from evonorm.journal import Failed, Outcome, Rejected, Scores, Stage
+from evonorm.training import TrainingRun, keep_freed_memory
+
+Test = Callable[[ProxyTask, Watcher], tuple[bool, dict[str, Any]]]
+# Quality first: what it trains is not lost on a layer that passes, and most layers fail it on the first anchor.
+TESTS: dict[str, Test] = {"quality": passes_quality, "stability": passes_stability}
+
+
+def evaluate(
+    graph: Graph | str,
+    recipe: FitnessRecipe,
+    seed: int,
+    progress: Watcher | None = None,
+    test_set: bool = False,
+) -> Outcome:
+    """What comes of a layer under the recipe: Scores, or Rejected with the figures that decided, or Failed.
+
+    `graph` may also be a layer's name ("bn-relu") or formula text. With `test_set` the last stages carry the accuracy
+    on the test pictures too, which no search may look at. Mistakes of the caller (no data, an unknown name) raise.
+    """
+    keep_freed_memory()
+    if isinstance(graph, Graph) and not graph.reads("x"):
+        return Rejected("reads_x", None, {"formula": str(graph)})
+    stages: list[Stage] = []
+    watch = progress or (lambda _: None)
+    with number_of_threads(recipe.threads):
+        tasks = [ProxyTask(graph, anchor, recipe, seed) for anchor in recipe.anchors]
+        try:
+            return _judge(tasks, watch, stages, test_set)
+        except (RuntimeError, MemoryError, ArithmeticError) as error:  # torch's own; what a caller did wrong goes on
+            return Failed(f"{type(error).__name__}: {error}", tuple(stages))
+
+
+def _judge(tasks: list[ProxyTask], watch: Watcher, stages: list[Stage], test_set: bool) -> Outcome:
+    for name, test in TESTS.items():
+        for task in tasks:
+            stage, passed = _test(name, test, task, watch)
+            stages.append(stage)
+            if not passed:
+                return Rejected(name, task.anchor.name, stage.figures, tuple(stages))
+    for task in tasks:
+        stages.append(_train(task, watch, test_set))
+        if "accuracy" not in stages[-1].figures:
+            return Rejected("training", task.anchor.name, stages[-1].figures, tuple(stages))
+    return Scores({stage.anchor: stage.figures["accuracy"] for stage in stages[-len(tasks) :]}, tuple(stages))
+
+
+def _test(name: str, test: Test, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
+    start = time.perf_counter()
+    passed, figures = test(task, watch)
+    return Stage(name, task.anchor.name, figures["step"], time.perf_counter() - start, figures), passed
+
+
+def _train(task: ProxyTask, watch: Watcher, test_set: bool) -> Stage:
+    """Takes the task's run from the quality test to the recipe's last step; without an accuracy if it blew up."""
+    start, first, recipe = time.perf_counter(), task.run.step, task.recipe.training
+
+    def on_step(run: TrainingRun) -> None:
+        watch(Progress("training", task.anchor.name, run.step, recipe.steps, {"loss": run.losses[-1]}))
+
+    ending = task.run.advance(recipe.steps, task.validate, on_step)
+    figures: dict[str, Any] = {"ending": ending, "step": task.run.step}
+    if ending != "non_finite_loss":
+        figures |= _final_figures(task, test_set)
+    return Stage("training", task.anchor.name, task.run.step - first, time.perf_counter() - start, figures)
+
+
+def _final_figures(task: ProxyTask, test_set: bool) -> dict[str, Any]:
+    run = task.run
+    if not run.curve or run.curve[-1][0] != run.step:
+        run.curve.append((run.step, task.validate(run.model)))
+    recent = run.losses[-50:]
+    figures = {
+        "accuracy": run.curve[-1][1],
+        "curve": [list(point) for point in run.curve],
+        "loss": math.fsum(recent) / len(recent),
+        "losses": [round(loss, 4) for loss in run.losses[:: max(1, len(run.losses) // 100)]],
+        "seconds_per_step": run.seconds / run.step,
+    }
+    return figures | ({"test_accuracy": task.test(run.model)} if test_set else {})
+
+
+@contextmanager
+def number_of_threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

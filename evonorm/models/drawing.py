@@ -1,0 +1,41 @@
+"""A text drawing of where the layers sit in a model, made from a run of the model itself."""
+
+from itertools import groupby
+
+from evonorm.models.forward_trace import Step, Trace
+
+LEGEND = """\
+[c] layer of c channels; (c) the same without nonlinearity; 3x3/2>c convolution with stride two to c channels;
+dw depthwise; SEc squeeze-excite with c inner channels; + sum with the block's input or with {...}, the shortcut
+convolution of the first layer's output. Sizes are those of the map that leaves the line."""
+
+
+def draw_positions(trace: Trace) -> str:
+    """A line per block, equal neighbours merged, with the size of the map that leaves it."""
+    rows: list[tuple[str, str, str, int]] = []
+    for place, steps in groupby(trace.steps, key=place_of):
+        found = list(steps)
+        text, size = " ".join(map(step_text, found)), map_size(found)
+        if rows and place.startswith("block") and rows[-1][1:3] == (text, size):
+            rows[-1] = (*rows[-1][:3], rows[-1][3] + 1)
+        else:
+            rows.append((place, text, size, 1))
+    lines = [f"{place:<9} {size:>7}  {f'{times} x ' if times > 1 else ''}{text}" for place, text, size, times in rows]
+    title = f"{trace.model}, images of {trace.image_size}x{trace.image_size}, {len(trace.layers)} layers"
+    return "\n".join([title, *lines])
+
+
+def map_size(steps: list[Step]) -> str:
+    last = [step for step in steps if step.kind != "pool and dense"][-1]
+    return f"{last.height}x{last.width}"
+
+
+def place_of(step: Step) -> str:
+    first, *rest = step.path.split(".")
+    if first == "blocks":
+        return f"block {int(rest[0]) + 1}"
+    return "stem" if first in ("stem", "stem_layer", "pool") else "head"
+
+
+def step_text(step: Step) -> str:
+    return f"{{{step.text}}}" if step.path.endswith(".shortcut") else step.text

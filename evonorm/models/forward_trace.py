@@ -1,0 +1,124 @@
+"""What happens in one forward pass of a model, step by step, found by running it on shapes alone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from evonorm.models.create import create_model, find_model
+from evonorm.models.inverted_residual import InvertedResidual, SqueezeExcite
+from evonorm.models.resnet_v2 import Bottleneck
+
+
+class Position(nn.Module):
+    """Stands where a layer would be and remembers what was asked of it."""
+
+    def __init__(self, channels: int, nonlinearity: bool = True) -> None:
+        super().__init__()
+        self.channels, self.nonlinearity = channels, nonlinearity
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.clone()  # a tensor of its own: what follows must not look like what came before
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation: what it is, where it sits in the model, what it gives out."""
+
+    kind: str  # "conv", "layer", "max-pool", "squeeze-excite", "sum", "pool and dense"
+    path: str  # of the module, such as blocks.3.reduce
+    text: str
+    channels: int
+    height: int
+    width: int
+    nonlinearity: bool = True  # of a layer
+    behind_conv: bool = False  # whether a layer's input is a convolution's output
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A model's steps in their order, and the multiply-adds of its convolutions and dense layers for one image."""
+
+    model: str
+    image_size: int
+    steps: tuple[Step, ...]
+    multiply_adds: int
+
+    @property
+    def layers(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.kind == "layer")
+
+
+def trace_model(name: str, image_size: int | None = None, num_classes: int | None = None, width: float = 1.0) -> Trace:
+    """Runs a model on the meta device, with positions in place of layers. Nothing is computed or allocated."""
+    image_size = find_model(name).image_size if image_size is None else image_size
+    with torch.device("meta"):
+        model = create_model(name, Position, num_classes, width).eval()
+        images = torch.empty(1, 3, image_size, image_size)
+    recorder = Recorder()
+    for path, module in model.named_modules():
+        module.register_forward_hook(partial(recorder.record, path))
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        model(images)
+    return Trace(name, image_size, tuple(recorder.steps), counter.get_total_flops() // 2)
+
+
+class Recorder:
+    """Turns the modules that ran into steps."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.conv_outputs: list[Tensor] = []  # kept, so that no other tensor gets the same identity
+
+    def record(self, path: str, module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
+        for kind, describe in DESCRIPTIONS.items():
+            if isinstance(module, kind) and not path.endswith((".squeeze", ".excite")):
+                name, text = describe(module)
+                if name:
+                    self.steps.append(self.step(name, path, text, module, inputs[0], output))
+        if isinstance(module, nn.Conv2d):
+            self.conv_outputs.append(output)
+
+    def step(self, kind: str, path: str, text: str, module: nn.Module, x: Tensor, output: Tensor) -> Step:
+        height, width = output.shape[2:] if output.ndim == 4 else (1, 1)
+        return Step(
+            kind,
+            path,
+            text,
+            output.shape[1],
+            height,
+            width,
+            nonlinearity=not isinstance(module, Position) or module.nonlinearity,
+            behind_conv=any(x is each for each in self.conv_outputs),
+        )
+
+
+def describe_conv(conv: nn.Conv2d) -> tuple[str, str]:
+    kernel = "x".join(map(str, conv.kernel_size))
+    stride = f"/{conv.stride[0]}" if conv.stride[0] > 1 else ""
+    if conv.groups > 1:
+        return "conv", f"dw{kernel}{stride}"
+    return "conv", f"{kernel}{stride}>{conv.out_channels}"
+
+
+def describe_position(position: Position) -> tuple[str, str]:
+    return "layer", f"[{position.channels}]" if position.nonlinearity else f"({position.channels})"
+
+
+def describe_block(block: InvertedResidual) -> tuple[str, str]:
+    return ("sum", "+") if block.drop is not None else ("", "")
+
+
+DESCRIPTIONS: dict[type[nn.Module], Callable[[Any], tuple[str, str]]] = {
+    nn.Conv2d: describe_conv,
+    Position: describe_position,
+    nn.MaxPool2d: lambda pool: ("max-pool", f"max-pool{pool.kernel_size}x{pool.kernel_size}/{pool.stride}"),
+    SqueezeExcite: lambda module: ("squeeze-excite", f"SE{module.squeeze.out_channels}"),
+    Bottleneck: lambda _: ("sum", "+"),
+    InvertedResidual: describe_block,
+    nn.Linear: lambda dense: ("pool and dense", f"pool dense>{dense.out_features}"),
+}

@@ -1,0 +1,49 @@
+"""The one hole that every model has: where a normalization and the activation behind it would be."""
+
+from typing import Protocol
+
+from torch import nn
+
+from evonorm.graph import Graph
+from evonorm.layers import create_layer, layer_names
+
+
+class LayerHole(Protocol):
+    """Makes the layer for one position of a model.
+
+    With `nonlinearity=False` the position has a normalization without an activation (behind a linear bottleneck).
+    """
+
+    def __call__(self, channels: int, nonlinearity: bool = True) -> nn.Module: ...
+
+
+def fill_hole(layer: str | Graph | LayerHole, groups: int) -> LayerHole:
+    """What puts `layer` (a name, formula text, a Graph or a callable) into a model's positions."""
+    if isinstance(layer, str) and layer not in layer_names():
+        layer = _parsed(layer)
+    if isinstance(layer, (str, Graph)):
+        chosen = layer
+        return lambda channels, nonlinearity=True: create_layer(chosen, channels, nonlinearity, groups)
+    if not callable(layer):
+        raise TypeError(
+            "layer must be a name, formula text, a Graph or a callable (channels, nonlinearity=True) -> nn.Module,"
+            f" got {type(layer).__name__}."
+        )
+    return _checked(layer)
+
+
+def _parsed(formula: str) -> Graph:
+    """The formula's graph, read once and not at each of a model's fifty positions."""
+    graph = create_layer(formula, channels=1).graph
+    assert isinstance(graph, Graph)
+    return graph
+
+
+def _checked(layer: LayerHole) -> LayerHole:
+    def make(channels: int, nonlinearity: bool = True) -> nn.Module:
+        module = layer(channels, nonlinearity=nonlinearity)
+        if not isinstance(module, nn.Module):
+            raise TypeError(f"the layer callable must return an nn.Module, got {type(module).__name__}.")
+        return module
+
+    return make

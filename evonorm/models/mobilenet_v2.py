@@ -1,0 +1,38 @@
+"""MobileNetV2 (Sandler et al. 2018): the paper's MV2 and, with other strides, MobileNetV2-CIFAR."""
+
+from torch import nn
+
+from evonorm.models.convolution import scaled_channels
+from evonorm.models.hole import LayerHole
+from evonorm.models.initialization import truncated_normal_, zero_biases
+from evonorm.models.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
+
+STAGES = (
+    Stage(expansion=1, channels=16, blocks=1, stride=1),
+    Stage(expansion=6, channels=24, blocks=2, stride=2),
+    Stage(expansion=6, channels=32, blocks=3, stride=2),
+    Stage(expansion=6, channels=64, blocks=4, stride=2),
+    Stage(expansion=6, channels=96, blocks=3, stride=1),
+    Stage(expansion=6, channels=160, blocks=3, stride=2),
+    Stage(expansion=6, channels=320, blocks=1, stride=1),
+)
+WEIGHT_STD = 0.09
+
+
+def trunk(width: float = 1.0) -> Trunk:
+    """The net for ImageNet. A width below one leaves the head at 1280, as the official small models do."""
+    return Trunk(
+        stem_channels=scaled_channels(32, width),
+        stages=scaled_stages(STAGES, width),
+        head_channels=scaled_channels(1280, max(1.0, width)),
+    )
+
+
+def mobilenet_v2(trunk: Trunk, layer: LayerHole, num_classes: int) -> InvertedResidualNet:
+    """The net with the official initialization: every weight from one truncated normal, whatever its fan."""
+    model = InvertedResidualNet(trunk, layer, num_classes)
+    for module in model.modules():
+        if isinstance(module, (nn.Conv2d, nn.Linear)):
+            truncated_normal_(module.weight, WEIGHT_STD)
+    zero_biases(model)
+    return model

@@ -1,0 +1,50 @@
+"""A training run on disk: everything that the next step depends on, so that a resumed run is the same bit for bit."""
+
+import os
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import torch
+
+from evonorm.training.run import TrainingRun
+
+VERSION = 1
+
+
+def save_checkpoint(run: TrainingRun, path: Path) -> None:
+    """Writes atomically: a crash leaves the old checkpoint or the new one."""
+    content = {
+        "version": VERSION,
+        "recipe": repr(run.recipe),
+        "model": run.model.state_dict(),
+        "optimizer": run.optimizer.state_dict(),
+        "step": run.step,
+        "losses": run.losses,
+        "curve": run.curve,
+        "seconds": run.seconds,
+        "random_state": run.random_state,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            torch.save(content, file)
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(path)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise
+
+
+def load_checkpoint(run: TrainingRun, path: Path) -> None:
+    """Takes a fresh run of the same model and recipe to where the checkpoint was written."""
+    content = torch.load(path, weights_only=True)
+    if not isinstance(content, dict) or content.get("version") != VERSION:
+        raise ValueError(f"{path} is not a checkpoint of this version of evonorm ({VERSION}). Remove it to start anew.")
+    if content["recipe"] != repr(run.recipe):
+        raise ValueError(f"{path} was written under another recipe: {content['recipe']}, now {run.recipe!r}.")
+    run.model.load_state_dict(content["model"])
+    run.optimizer.load_state_dict(content["optimizer"])
+    run.step, run.losses, run.seconds = content["step"], content["losses"], content["seconds"]
+    run.curve = [(step, value) for step, value in content["curve"]]
+    run.random_state = content["random_state"]

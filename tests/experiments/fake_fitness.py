@@ -1,0 +1,73 @@
+"""Judges by a hash of the layer: as quick as a worker can be, and the same everywhere. Stdlib only."""
+
+import hashlib
+import os
+import signal
+import time
+from pathlib import Path
+
+
+def by_hash(arguments, announce):
+    """A third is rejected. `fitness.seconds` makes it slow; FAKE_FITNESS_LOG gets a line per evaluation."""
+    settings = arguments["fitness"]
+    if log := os.environ.get("FAKE_FITNESS_LOG"):
+        with Path(log).open("a") as file:
+            file.write(f"{arguments['seed']} {os.getpid()}\n")
+    announce("training wide")
+    time.sleep(settings.get("seconds", 0.0))
+    luck = hashlib.sha256(f"{arguments['layer']} {arguments['seed']}".encode()).digest()
+    stages = [{"name": "training", "anchor": "wide", "steps": 10 + luck[0] % 7, "seconds": 0.01}]
+    if luck[0] < 80 and not arguments["named"]:
+        return {"kind": "rejected", "test": "quality", "anchor": "wide", "figures": {"accuracy": 0.1}, "stages": stages}
+    return {"kind": "scores", "accuracies": {"wide": luck[1] / 255, "deep": luck[2] / 255}, "stages": stages}
+
+
+def _fault(arguments, kinds):
+    """Which fault this candidate has: one in four has one, and always the same."""
+    luck = hashlib.sha256(arguments["layer"].encode()).digest()[3]
+    return None if arguments["named"] or luck >= 64 else kinds[luck % len(kinds)]
+
+
+def faulty(arguments, announce):
+    """Like `by_hash`, but some candidates crash, hang, return NaN, return garbage or raise, each time they are run."""
+    fault = _fault(arguments, ["crash", "hang", "nan", "garbage", "error"])
+    if fault == "crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if fault == "hang":
+        announce("training wide")
+        time.sleep(1000)
+    if fault == "nan":
+        return {"kind": "scores", "accuracies": {"wide": float("nan"), "deep": 0.5}}
+    if fault == "garbage":
+        return ["no outcome"]
+    if fault == "error":
+        raise RuntimeError("a bug")
+    return by_hash(arguments, announce)
+
+
+def broken(arguments, announce):
+    raise RuntimeError("the data is missing")
+
+
+def distance_to_b0(arguments, announce):
+    """How near the layer's outputs on a probe are to EvoNorm-B0's; runs the real kernel."""
+    import torch
+
+    import evonorm
+
+    torch.set_num_threads(arguments["threads"])
+    generator = torch.Generator().manual_seed(0)
+    scores = {}
+    for anchor, scale in (("small", 1.0), ("large", 4.0)):
+        announce(f"probe {anchor}")
+        probe = torch.randn(4, 64, 6, 6, generator=generator) * scale + 0.3
+        wanted = evonorm.EvoNormB0(64)(probe)
+        graph = evonorm.Graph.decode(arguments["layer"]) if not arguments["named"] else None
+        layer = evonorm.create_layer(graph or arguments["layer"], 64)
+        with torch.no_grad():
+            error = float((layer(probe) - wanted).abs().mean())
+        if not error < 1e6:
+            figures = {"error": repr(error)}
+            return {"kind": "rejected", "test": "finite", "anchor": anchor, "figures": figures, "stages": []}
+        scores[anchor] = 1 / (1 + error)
+    return {"kind": "scores", "accuracies": scores, "stages": []}

@@ -1,0 +1,105 @@
+"""Runs a search, kills its driver or one of its workers at random moments, and resumes it until it is done.
+
+A process of its own that imports everything once and forks the drivers, so that twenty kills take seconds.
+"""
+
+import contextlib
+import io
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+
+from evonorm.experiments.budget import Budget
+from evonorm.experiments.recipe import Recipe
+from evonorm.experiments.run_folder import RunFolder
+from evonorm.experiments.run_search import resume_search, start_search
+from evonorm.search import SearchSettings
+from evonorm.workers import WorkerSettings
+
+CANDIDATES = 100
+RECIPE = Recipe(
+    seed=5,
+    evaluate="tests.experiments.fake_fitness:by_hash",
+    fitness={"seconds": 0.01},
+    search=SearchSettings(window=20, smallest_tournament=4, lag=4),
+    workers=WorkerSettings(number=2, pin=False),
+)
+
+
+def place_of(runs, name):
+    """A folder of runs for each, so that the one does not find the other's references in the cache."""
+    return RunFolder(Path(runs) / f"{name} runs", name)
+
+
+def drive(runs, name):
+    """One session, new or resumed, in this process."""
+    folder = place_of(runs, name)
+    os.environ["FAKE_FITNESS_LOG"] = str(Path(runs) / f"{name}.log")
+    console = Console(file=io.StringIO())
+    budget = Budget(candidates=CANDIDATES)
+    if folder.journal.exists():
+        ended = resume_search(folder, budget, console)
+    else:
+        ended = start_search(folder, RECIPE, budget, console, None)
+    sys.stdout.write(f"{ended}\n")
+
+
+def fork_driver(runs, name):
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            drive(runs, name)
+            code = 0
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+    return pid
+
+
+def children(pid):
+    with contextlib.suppress(OSError):
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+def wait_for_an_evaluation(log, seconds=10.0):
+    before = log.stat().st_size if log.exists() else 0
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not (log.exists() and log.stat().st_size > before):
+        time.sleep(0.002)
+
+
+def kill_often(runs, name, kills):
+    moments = random.Random(0)
+    for kill in range(kills):
+        driver = fork_driver(runs, name)
+        if kill % 2:  # anywhere, also while it starts; else while it evaluates
+            time.sleep(moments.uniform(0.0, 0.3))
+        else:
+            wait_for_an_evaluation(Path(runs) / f"{name}.log")
+            time.sleep(moments.uniform(0.0, 0.08))
+        victims = children(driver)
+        if kill % 3 == 2 and victims:  # a worker, then the driver too
+            os.kill(moments.choice(victims), signal.SIGKILL)
+            time.sleep(moments.uniform(0.0, 0.1))
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(driver, signal.SIGKILL)
+        os.waitpid(driver, 0)
+    end_undisturbed(runs, name)
+
+
+def end_undisturbed(runs, name):
+    driver = fork_driver(runs, name)
+    assert os.waitpid(driver, 0)[1] == 0
+
+
+if __name__ == "__main__":
+    place, number = sys.argv[1], int(sys.argv[2])
+    end_undisturbed(place, "calm")
+    kill_often(place, "killed", number)
