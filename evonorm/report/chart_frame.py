@@ -59,6 +59,9 @@ class Frame:
         box = {"x": LEFT, "y": self.top - 4, "width": width, "height": height}
         return element("svg", {**box, "viewBox": f"{LEFT} {self.top - 4} {width} {height}"}, *drawn)
 
+    def empty(self) -> Markup:
+        return self.svg([self.nothing()])
+
     def nothing(self) -> Markup:
         place = {"x": (LEFT + WIDTH - RIGHT) / 2, "y": (self.top + self.bottom) / 2, "text-anchor": "middle"}
         return element("text", {**place, "fill": SOFT, "class": "soft"}, "nothing to show yet")
@@ -79,6 +82,8 @@ class Frame:
         )
         middle = (LEFT + WIDTH - RIGHT) / 2
         words.append(element("text", {"x": middle, "y": self.height - 6, "text-anchor": "middle"}, self.axes.x_label))
+        if self.names:
+            return joined(base, element("g", {"fill": SOFT, "class": "soft", "font-size": 11}, *words))
         turned = f"translate(12 {(self.top + self.bottom) / 2:.1f}) rotate(-90)"
         words.append(element("text", {"transform": turned, "text-anchor": "middle"}, self.axes.y_label))
         grid = element("g", {"stroke": GRID, "class": "grid"}, *lines)

@@ -27,6 +27,8 @@ from evonorm.report.chart_frame import (
 from evonorm.report.palette import GRID, INK, SERIES, SOFT, series_class
 from evonorm.report.scales import padded, tick_text
 
+SHADES = 5
+
 
 @dataclass(frozen=True)
 class Line:
@@ -51,11 +53,13 @@ class Mark:
 
 def line_chart(title: str, lines: Sequence[Line], axes: Axes) -> Markup:
     """Curves with their bands, and horizontal lines of reference."""
+    if not lines:
+        return Frame(title, axes, [], (0, 1), (0, 100)).empty()
     xs = [x for line in lines for x in line.x]
     ys = [y for line in lines for y in (*line.y, *line.low, *line.high)] + list(axes.levels.values())
     labels = [line.label for line in lines] if axes.legend else []
     frame = Frame(title, axes, labels, axes.x_limits or padded(xs, 1.0, *_floor(xs)), axes.y_limits or padded(ys, 0.02))
-    return frame.svg([_line(frame, number, line) for number, line in enumerate(lines)] or [frame.nothing()])
+    return frame.svg([_line(frame, number, line) for number, line in enumerate(lines)])
 
 
 def _floor(values: list[float]) -> tuple[float, float]:
@@ -94,21 +98,25 @@ def scatter(title: str, cells: Sequence[Cell], marks: Sequence[Mark], references
     assert axes.x_limits
     assert axes.y_limits
     frame = Frame(title, axes, [], axes.x_limits, axes.y_limits)
-    most = math.log1p(max((cell.count for cell in cells), default=1))
-    dots = [
-        element("circle", {"cx": frame.x(cell.x), "cy": frame.y(cell.y), "r": 2.2,
-                           "fill-opacity": f"{0.25 + 0.75 * math.log1p(cell.count) / most:.2f}"},
-                element("title", {}, f"{cell.count} here"))
-        for cell in cells
-    ]  # fmt: skip
-    drawn = (
-        [element("g", {"class": f"{series_class(0)} fill", "fill": SERIES[0]}, *dots)] if dots else [frame.nothing()]
-    )
+    drawn = _density(frame, cells) if cells else [frame.nothing()]
     drawn.append(
         element("g", {"class": f"{series_class(1)} fill", "fill": SERIES[1]}, *(_disc(frame, m) for m in marks))
     )
-    drawn.append(element("g", {"class": "ink-fill", "fill": INK}, *(_diamond(frame, m) for m in references)))
-    return frame.svg(drawn)
+    return frame.svg([*drawn, element("g", {"class": "ink-fill", "fill": INK}, *_diamonds(frame, references))])
+
+
+def _density(frame: Frame, cells: Sequence[Cell]) -> list[Markup]:
+    """Dots of zero length with round ends, a path for each of a few shades: thousands of cells stay small."""
+    most = math.log1p(max(cell.count for cell in cells))
+    shades: dict[int, list[str]] = {}
+    for cell in cells:
+        shade = math.ceil(SHADES * math.log1p(cell.count) / most)
+        shades.setdefault(shade, []).append(f"M{frame.x(cell.x):.1f} {frame.y(cell.y):.1f}h0")
+    look = {"stroke": SERIES[0], "stroke-width": 5, "stroke-linecap": "round", "class": f"{series_class(0)} stroke"}
+    return [
+        element("path", {"d": "".join(words), "opacity": f"{0.2 + 0.8 * shade / SHADES:.2f}", **look})
+        for shade, words in sorted(shades.items())
+    ]
 
 
 @dataclass(frozen=True)
@@ -150,13 +158,15 @@ class DotRow:
 
 def dot_rows(title: str, columns: Sequence[str], rows: Sequence[DotRow], axes: Axes) -> Markup:
     """A row of dots for each candidate, shape and colour by column."""
+    if not rows:
+        return Frame(title, axes, [], (0, 100), (0, 1), 160, names=True).empty()
     values = [value for row in rows for value in row.values if math.isfinite(value)]
     legend = legend_rows(columns)
-    height = TOP + legend * LEGEND_ROW + max(len(rows), 1) * 22 + BOTTOM
+    height = TOP + legend * LEGEND_ROW + len(rows) * 22 + BOTTOM
     frame = Frame(
         title, axes, columns, axes.x_limits or padded(values, 0.02), (len(rows) - 0.5, -0.5), height, names=True
     )
-    drawn = [frame.nothing()] if not rows else []
+    drawn = []
     for place, row in enumerate(rows):
         y = frame.y(place)
         name = element("text", {"x": LEFT - 8, "y": y + 4, "text-anchor": "end"}, row.label)
@@ -211,9 +221,13 @@ def _disc(frame: Frame, mark: Mark) -> Markup:
     return _linked(mark.link, element("circle", place, element("title", {}, mark.label)))
 
 
-def _diamond(frame: Frame, mark: Mark) -> Markup:
-    x, y = frame.x(mark.x), frame.y(mark.y)
-    shape = element("path", {"d": f"M{x:.1f} {y - 6:.1f} l6 6 l-6 6 l-6 -6 Z"})
-    end = x > WIDTH - RIGHT - 80
-    label = {"x": x + (-9 if end else 9), "y": y + 4, "font-size": 11, "text-anchor": "end" if end else "start"}
-    return joined(shape, element("text", label, mark.label))
+def _diamonds(frame: Frame, marks: Sequence[Mark]) -> list[Markup]:
+    """Diamonds with their names to the left, pushed down where two would meet."""
+    drawn, free = [], -math.inf
+    for mark in sorted(marks, key=lambda each: -each.y):
+        x, y = frame.x(mark.x), frame.y(mark.y)
+        free = max(y + 4, free + 13)
+        drawn.append(element("path", {"d": f"M{x:.1f} {y - 6:.1f} l6 6 l-6 6 l-6 -6 Z"}))
+        side = {"x": x - 10, "text-anchor": "end"} if x > LEFT + 100 else {"x": x + 10}
+        drawn.append(element("text", {**side, "y": free, "font-size": 11}, mark.label))
+    return drawn

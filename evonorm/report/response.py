@@ -4,6 +4,7 @@ The statistics are those of a normal distribution, the same for every index set 
 agree); v0 = 0 and v1 = 1 as at initialization, and the affine is left out.
 """
 
+import functools
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -38,13 +39,17 @@ def responses(graph: Graph, reach: float = 4.0, points: int = 161) -> list[Respo
     ]
 
 
+@functools.cache
+def _population(mean: float, std: float) -> tuple[float, ...]:
+    normal = NormalDist(mean, std)
+    return tuple(normal.inv_cdf((i + 0.5) / QUANTILES) for i in range(QUANTILES))
+
+
 def _output(graph: Graph, grid: Tensor, mean: float, std: float) -> Tensor:
     """Runs the graph on the distribution, which gives the moments, and on the grid, which reads them."""
-    normal = NormalDist(mean, std)
-    population = [normal.inv_cdf((i + 0.5) / QUANTILES) for i in range(QUANTILES)]
     zero, one = grid.new_zeros(1), grid.new_ones(1)
     initial = {ZERO: zero, V0: zero, V1: one}
-    spread = {X: grid.new_tensor(population), **initial}
+    spread = {X: grid.new_tensor(_population(mean, std)), **initial}
     curve = {X: grid, **initial}
     for number, node in graph.live_nodes:
         moment = node.primitive.moment
