@@ -134,6 +134,10 @@ def export(
     """
     with RunFolder(runs, name).reader() as reader:
         proposal = reader.candidate(candidate).proposal
+    if proposal.name:
+        raise ValueError(
+            f"{proposal.name} is a reference of the run: evonorm.create_layer({proposal.name!r}, channels)."
+        )
     source = layer_source(proposal.graph, class_name, f"candidate {candidate} of the run {name}")
     with file.open("x") as out:
         out.write(source)

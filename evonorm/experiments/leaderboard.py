@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.table import Table
 
 from evonorm.graph import canonical_key
@@ -39,14 +40,15 @@ def leaderboard(reader: Reader, length: int) -> list[Row]:
 def leaderboard_table(rows: list[Row], references: list[Candidate]) -> Table:
     """Candidates first, then the references; accuracies in %."""
     anchors = _anchors([row.candidate for row in rows] + references)
-    table = Table("", "candidate", "average", *anchors, "formula (then * gamma + beta)", "times")
+    table = Table("", "candidate", "%", *map(_short, anchors), box=SIMPLE)
+    table.add_column("formula, then * gamma + beta", overflow="fold", min_width=30)
     for rank, row in enumerate(rows, start=1):
         proposal = row.candidate.proposal
-        times = str(row.copies + 1)
-        table.add_row(str(rank), str(proposal.index), *_figures(row.candidate, anchors), str(proposal.graph), times)
+        again = f"   ({row.copies + 1} times)" if row.copies else ""
+        table.add_row(str(rank), str(proposal.index), *_figures(row.candidate, anchors), f"{proposal.graph}{again}")
     for reference in references:
         proposal = reference.proposal
-        table.add_row("", proposal.name, *_figures(reference, anchors), str(proposal.graph), "", style="dim")
+        table.add_row("", proposal.name, *_figures(reference, anchors), str(proposal.graph), style="dim")
     return table
 
 
@@ -70,10 +72,14 @@ def _anchors(candidates: list[Candidate]) -> list[str]:
     return sorted({anchor for outcome in scored for anchor in outcome.accuracies})
 
 
+def _short(anchor: str) -> str:
+    return anchor.removesuffix("-nano").removesuffix("-cifar")
+
+
 def _figures(candidate: Candidate, anchors: list[str]) -> list[str]:
     outcome = candidate.outcome
     if isinstance(outcome, Scores):
         return [f"{100 * each:.2f}" for each in (outcome.average, *(outcome.accuracies[anchor] for anchor in anchors))]
     if isinstance(outcome, Rejected):
         return [f"rejected: {outcome.test}", *("" for _ in anchors)]
-    return ["in work" if outcome is None else "failed", *("" for _ in anchors)]
+    return ["…" if outcome is None else "failed", *("" for _ in anchors)]

@@ -4,7 +4,7 @@ Every outcome turns into a JSON object and back, since that is what crosses a pr
 """
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -73,7 +73,10 @@ _KINDS: dict[str, type[Scores] | type[Rejected] | type[Failed]] = {
 def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     """A JSON object with the outcome's kind under "kind"."""
     kind = next(name for name, each in _KINDS.items() if isinstance(outcome, each))
-    return {"kind": kind, **asdict(outcome)}
+    stages = [
+        dict(vars(stage)) for stage in outcome.stages
+    ]  # asdict would copy every figure, at a fifth of the driver's time
+    return {"kind": kind, **vars(outcome), "stages": stages}
 
 
 def outcome_from_json(data: dict[str, Any]) -> Outcome:

@@ -1,5 +1,6 @@
 """The interface of every search: `ask()` for a proposal, `tell()` what came of it; and who may know what when."""
 
+import hashlib
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -11,7 +12,6 @@ from evonorm.search.population import Population
 from evonorm.search.random_search import RandomSearch
 from evonorm.search.settings import SearchSettings
 
-PROPOSING, EVALUATING = range(2)  # what a proposal's random numbers are for
 
 Screen = Callable[[Graph], Rejected | None]
 
@@ -65,9 +65,9 @@ class Search:
             draft, rejected = Draft(reference_graph(name), "reference"), None
         else:
             name = None
-            draft = self.method.propose(self.population, self._rng(index, PROPOSING))
+            draft = self.method.propose(self.population, np.random.default_rng([self.seed, index]))
             rejected = self.screen(draft.graph)
-        seed = int(self._rng(index, EVALUATING).integers(2**31)) if rejected is None else 0
+        seed = self._evaluation_seed(index) if rejected is None else 0
         proposal = Proposal(index, draft.graph, draft.origin, seed, draft.parents, self.known, name, rejected)
         self._register(proposal)
         return proposal
@@ -89,8 +89,9 @@ class Search:
                 self.tell(row.proposal.index, row.outcome)
         return [proposal for index, proposal in self._waiting.items() if index not in self._told]
 
-    def _rng(self, index: int, purpose: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, index, purpose])
+    def _evaluation_seed(self, index: int) -> int:
+        digest = hashlib.blake2b(f"evaluation {self.seed} {index}".encode(), digest_size=4).digest()
+        return int.from_bytes(digest) >> 1  # below 2**31
 
     def _register(self, proposal: Proposal) -> None:
         self.proposed = max(self.proposed, proposal.index + 1)

@@ -1,0 +1,118 @@
+"""What the driver itself costs: outcomes per second through ask, tell and the journal, and whether memory grows.
+
+    python benchmarks/driver.py [--outcomes 30000]
+
+Workers that answer at once and a full population of 2500; every outcome is on the disk (synchronous=FULL) before the
+next batch is asked for.
+"""
+
+import argparse
+import itertools
+import json
+import platform
+import resource
+import statistics
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evonorm.experiments.budget import Budget
+from evonorm.experiments.driver import Driver
+from evonorm.experiments.recipe import Recipe
+from evonorm.journal import Journal, Reader
+from evonorm.search import Search, SearchSettings, reject_without_training
+from evonorm.workers import Finished, Report, Task
+from evonorm.workers.interface import TimeLimit, no_limit
+
+ANCHORS = ("resnet50-cifar", "mobilenetv2-cifar", "efficientnet-b0-cifar")
+
+
+class InstantWorkers:
+    """As many tasks at once as asked for, each answered with random scores the moment it is waited for."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.time_limit: TimeLimit = no_limit
+        self.rng = np.random.default_rng(0)
+        self.tasks: list[Task] = []
+
+    def submit(self, task: Task) -> None:
+        self.tasks.append(task)
+
+    def wait(self, seconds: float) -> list[Report]:  # noqa: ARG002 (never waits)
+        tasks, self.tasks = self.tasks, []
+        return [Finished(task.id, self.scores()) for task in tasks]
+
+    def scores(self) -> dict[str, Any]:
+        accuracies = dict(zip(ANCHORS, self.rng.random(3).tolist(), strict=True))
+        figures = {"accuracy": 0.5, "loss": 1.5, "curve": [[500, 0.4], [1000, 0.45], [1500, 0.47], [2000, 0.5]]}
+        stages = [
+            {"name": "training", "anchor": each, "steps": 2000, "seconds": 1.0, "figures": figures} for each in ANCHORS
+        ]
+        return {"kind": "scores", "accuracies": accuracies, "stages": stages}
+
+    def close(self) -> None:
+        pass
+
+
+class Watch:
+    """Notes speed and memory every thousand outcomes."""
+
+    def __init__(self) -> None:
+        self.marks: list[tuple[int, float, int]] = []
+
+    def show(self, driver: Driver) -> None:
+        done = driver.verdicts["scores"]
+        if done // 1000 > len(self.marks):
+            self.marks.append((done, time.perf_counter(), resident_bytes()))
+
+
+def resident_bytes() -> int:
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def measure(outcomes: int, capacity: int, settings: SearchSettings, folder: Path) -> dict[str, Any]:
+    recipe = Recipe(seed=0, search=settings, references=())
+    path = folder / f"{settings.order}-{capacity}.sqlite"
+    watch = Watch()
+    with Journal.create(path, {"name": "bench"}) as journal:
+        search = Search(settings, 0, reject_without_training)
+        Driver(recipe, search, journal, InstantWorkers(capacity), Budget(candidates=outcomes), display=watch).run()
+    full = [mark for mark in watch.marks if mark[0] > settings.window]
+    rates = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in itertools.pairwise(full)]
+    with Reader(path) as reader:
+        proposed = reader.proposed()
+    return {
+        "order": settings.order,
+        "in flight": capacity,
+        "population": len(search.population),
+        "outcomes per second (median of thousands)": round(statistics.median(rates)),
+        "slowest thousand": round(min(rates)),
+        "proposals per outcome": round(proposed / outcomes, 2),
+        "memory when the population is full, MB": round(full[0][2] / 2**20, 1),
+        "memory at the end, MB": round(full[-1][2] / 2**20, 1),
+        "outcomes in between": full[-1][0] - full[0][0],
+        "journal, MB": round(path.stat().st_size / 2**20, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--outcomes", type=int, default=20_000)
+    outcomes = parser.parse_args().outcomes
+    print(f"{platform.platform()}, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}")
+    paper = SearchSettings()
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        for capacity, settings in ((1, replace(paper, lag=1)), (8, paper), (64, replace(paper, order="arrival"))):
+            print(json.dumps(measure(outcomes, capacity, settings, Path(folder)), indent=2))
+
+
+if __name__ == "__main__":
+    main()
