@@ -112,15 +112,17 @@ _HANDLERS: dict[Any, Any] = {NoSuchRunError: _no_such_run, HTTPException: _http_
 
 def open_socket(host: str, port: int) -> socket.socket:
     """A place to listen; a port in use is an error that says what to do."""
+    place = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         place = socket.socket(family, kind)
         place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         place.bind(address)
-    except OSError as error:
-        why = error.strerror or error
+    except (OSError, OverflowError) as error:
+        if place is not None:
+            place.close()
         cure = "Choose another with --port, or 0 for any that is free."
-        raise ValueError(f"cannot listen on {host} port {port} ({why}). {cure}") from error
+        raise ValueError(f"cannot listen on {host} port {port} ({error}). {cure}") from error
     return place
 
 

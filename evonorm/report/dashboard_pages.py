@@ -83,6 +83,8 @@ class DashboardPages:
     def candidate(self, name: str, index: int) -> Response:
         run = self.open_runs.get(name)
         references = run.read_on().references
+        if index > run.tally.proposed:  # also those that are too large for SQLite
+            raise HTTPException(404, f"run {name} has no candidate {index}; {run.tally.proposed} were proposed.")
         values = candidate_values(run.reader, run.reader.candidate(index), references)
         title = f"Candidate {index} of {name}"
         return html_page("candidate.html", {"title": title, "name": name, "base": f"/runs/{name}", **values})

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
@@ -28,6 +29,11 @@ Link = Callable[[int], str | None]  # where the page of a candidate is
 
 def no_link(_: int) -> None:
     return None
+
+
+def file_name(*words: str) -> str:
+    """The words of a figure's name, which an anchor from a journal may be among, without anything that is a path."""
+    return "_".join(re.sub(r"[^A-Za-z0-9_.-]+|^\.+", "-", word)[:80] for word in words)
 
 
 @dataclass(frozen=True)
@@ -104,7 +110,7 @@ def _progress_figure(runs: list[NamedTally], curves: dict[str, Progress], anchor
     label = {"candidates": "scored candidates", "cost": "training steps (millions)"}[against]
     axes = Axes(label, PERCENT, levels=_reference_level(runs[0].tally, anchor), legend=len(runs) > 1)
     title = f"Top 10 {f'on {anchor}' if anchor else 'averaged over the anchors'}, by {against}"
-    name = f"progress_{against}{f'_{anchor}' if anchor else ''}"
+    name = file_name("progress", against, *([anchor] if anchor else []))
     rows = [(line.label, *row) for line in lines for row in zip(line.x, line.y, line.low, line.high, strict=True)]
     columns = ("run", label, "mean_percent", "mean_minus_std", "mean_plus_std")
     return Figure(name, title, line_chart(title, [line for line in lines if line.x], axes), columns, rows)
@@ -141,7 +147,9 @@ def histogram_figures(tally: Tally) -> list[Figure]:
         axes = Axes(f"{PERCENT} on {anchor}", "candidates (log scale)", y_log=True)
         svg = histogram(f"accuracies on {anchor}", edges.tolist(), counts, axes, _reference_level(tally, anchor))
         rows = list(zip(edges[:-1].tolist(), edges[1:].tolist(), counts, strict=True))
-        figures.append(Figure(f"histogram_{anchor}", anchor, svg, ("from_percent", "to_percent", "candidates"), rows))
+        figures.append(
+            Figure(file_name("histogram", anchor), anchor, svg, ("from_percent", "to_percent", "candidates"), rows)
+        )
     return figures
 
 
@@ -170,7 +178,9 @@ def _calibration(tally: Tally, pair: tuple[int, int], link: Link) -> Figure:
     title = f"{across} against {up}"
     rows = [(cell.x, cell.y, cell.count) for cell in cells]
     svg = scatter(title, cells, marks, references, axes)
-    return Figure(f"calibration_{across}_{up}", title, svg, (f"{across}_percent", f"{up}_percent", "candidates"), rows)
+    return Figure(
+        file_name("calibration", across, up), title, svg, (f"{across}_percent", f"{up}_percent", "candidates"), rows
+    )
 
 
 def _mark(tally: Tally, place: int, pair: tuple[int, int], link: Link) -> Mark:

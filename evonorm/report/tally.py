@@ -5,6 +5,7 @@ when its time is up, so that a live page is never late: `behind` says how many o
 """
 
 import json
+import math
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -75,14 +76,17 @@ class Tally:
         return sum(count for (each, _, _), count in self.verdicts.items() if each == kind)
 
     def refresh(self, reader: Reader, seconds: float | None = None) -> None:
-        """Takes in what is new, for about this long: first what the figures need, then the ledger."""
-        deadline = None if seconds is None else time.monotonic() + seconds
+        """Takes in what is new, for about this long but at least a slice: first what figures need, then the ledger."""
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
         last, index = ask(reader, _END)[0]
         self.last, self.proposed = last or 0, 0 if index is None else index + 1
-        while self.read < self.last and not _late(deadline):
-            self._read_on(reader, min(self.read + SLICE, self.last))
-        while self.ledger_read < self.read and not _late(deadline):
-            self._charge(reader, min(self.ledger_read + LEDGER_SLICE, self.read))
+        while self.behind:
+            if self.read < self.last:
+                self._read_on(reader, min(self.read + SLICE, self.last))
+            else:
+                self._charge(reader, min(self.ledger_read + LEDGER_SLICE, self.read))
+            if time.monotonic() > deadline:
+                return
 
     def _read_on(self, reader: Reader, end: int) -> None:
         arrivals, steps = _columns(ask(reader, _STEPS, (self.read, end)))
@@ -118,7 +122,3 @@ class Tally:
 def _columns(rows: list[Any]) -> tuple[np.ndarray, np.ndarray]:
     table = np.array(rows, np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]
-
-
-def _late(deadline: float | None) -> bool:
-    return deadline is not None and time.monotonic() > deadline

@@ -12,7 +12,6 @@ from evonorm.search.population import Population
 from evonorm.search.random_search import RandomSearch
 from evonorm.search.settings import SearchSettings
 
-
 Screen = Callable[[Graph], Rejected | None]
 
 

@@ -48,7 +48,7 @@ def add_reference(journal, index, name, rng):
     journal.add_outcome(index, scores(REFERENCES[name], rng))
 
 
-def add_candidates(journal, candidates, seed=0, scored_share=0.08, first=len(REFERENCES)):
+def add_candidates(journal, candidates, seed=0, scored_share=0.08, first=2):
     rng = np.random.default_rng([seed, first])
     fresh = [sample_graph(rng) for _ in range(min(candidates, 300))]  # drawing 100,000 would take a minute
     parents: list[tuple[int, Graph]] = []
