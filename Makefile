@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup test test-slow lint search clean
+.PHONY: help setup test test-slow lint search bench-nano clean
 .DEFAULT_GOAL := help
 
 help:  ## What can be made
@@ -11,7 +11,7 @@ help:  ## What can be made
 
 setup: $(VENV)/ready  ## Create .venv with the pinned versions (a second call does nothing)
 
-$(VENV)/ready: pyproject.toml constraints.txt
+$(VENV)/ready: pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "evonorm needs Python 3.11 or newer, found $$($(PYTHON) --version). Try: make PYTHON=python3.12 setup"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -29,6 +29,9 @@ test: setup lint  ## Everything that must hold, in minutes
 
 test-slow: setup  ## The slower promises
 	$(BIN)/python -m pytest -n 2 -m slow
+
+bench-nano: setup  ## How much cheaper a step of the nano anchors is than of the CIFAR anchors
+	$(BIN)/python -m benchmarks.nano_step
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -97,7 +97,6 @@ def data(
 
     Example: evonorm data cifar10 --from ~/cifar-10-binary.tar.gz
     """
-
     if name == "cifar10":
         with _bar() as bar:
             origin = get_cifar10(source, lambda what, done, total: bar(f"getting CIFAR-10: {what}", done, total))
@@ -128,7 +127,6 @@ def evaluate(
 
     Example: evonorm evaluate --verdicts --recipe recipes/paper_b.toml --keep runs/verdicts
     """
-
     chosen = list(dict.fromkeys([*(layers or []), *(against or [])]))
     if not chosen and not verdicts:
         raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
@@ -142,7 +140,6 @@ def evaluate(
 
 
 def _print_scores(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool) -> None:
-
     with _bar() as bar:
         measured = evaluate_layers(layers, fitness, range(seeds), watch=_told(bar), keep=keep, test_set=test_set)
     for pictures, figure in (("validation", "accuracy"), ("test", "test_accuracy"))[: 2 if test_set else 1]:
@@ -152,7 +149,6 @@ def _print_scores(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: P
 
 
 def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path) -> None:
-
     path = keep / "verdicts.jsonl"
     with _bar() as bar:
         found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), path, _told(bar)))

@@ -1,6 +1,10 @@
-"""How a graph runs. Read `eager.py` first: plain torch, the reference for every other kernel."""
+"""How a graph runs. Read `eager.py` first: plain torch, the reference for every other kernel.
 
+`dispatch.py` chooses; `native.py` runs a graph in the C++ library of `native/` as one autograd node, `library.py`
+finds that library, `plan/` turns a graph into its program.
+"""
+
+from evonorm.kernels.dispatch import run_layer as run_layer
 from evonorm.kernels.eager import run_eager as run_eager
-from evonorm.kernels.eager import run_eager as run_layer
 
 __all__ = ["run_eager", "run_layer"]

@@ -4,7 +4,7 @@ from torch import nn
 
 from evonorm.models.convolution import scaled_channels
 from evonorm.models.hole import LayerHole
-from evonorm.models.initialization import fan_out_normal_, fan_out_uniform_, zero_biases
+from evonorm.models.initialization import fan_out_normal_, imagenet_uniform_, zero_biases
 from evonorm.models.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
 
 STAGES = (
@@ -34,5 +34,5 @@ def initialize(model: InvertedResidualNet) -> None:
     for module in model.modules():
         if isinstance(module, nn.Conv2d):
             fan_out_normal_(module.weight, module.groups)
-    fan_out_uniform_(model.classifier.weight)
+    imagenet_uniform_(model.classifier.weight)
     zero_biases(model)

@@ -29,10 +29,14 @@ def trunk(width: float = 1.0) -> Trunk:
 
 
 def mobilenet_v2(trunk: Trunk, layer: LayerHole, num_classes: int) -> InvertedResidualNet:
-    """The net with the official initialization: every weight from one truncated normal, whatever its fan."""
+    """The net with the official initialization: every convolution from one truncated normal, whatever its fan.
+
+    The dense layer is N(0, 0.01) as in ResNets; officially it is as wide as the convolutions, and EvoNorm-B0 blows up.
+    """
     model = InvertedResidualNet(trunk, layer, num_classes)
     for module in model.modules():
-        if isinstance(module, (nn.Conv2d, nn.Linear)):
+        if isinstance(module, nn.Conv2d):
             truncated_normal_(module.weight, WEIGHT_STD)
+    nn.init.normal_(model.classifier.weight, std=0.01)
     zero_biases(model)
     return model

@@ -1,0 +1,87 @@
+"""Which kernel runs a layer: native on a CPU in fp32, fp16 or bf16, eager for everything else.
+
+`EVONORM_KERNEL` forces one: `eager`, `native` (an error where it cannot run) or `compile` (torch.compile of eager).
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from evonorm.graph import Graph
+from evonorm.kernels.eager import run_eager
+from evonorm.kernels.library import find_library, prepared_layer
+from evonorm.kernels.native import DTYPES, run_native
+
+KERNELS = ("eager", "native", "compile")
+
+
+def read_forced_kernel(environment: str | None) -> str | None:
+    """The value of EVONORM_KERNEL, checked."""
+    if not environment:
+        return None
+    if environment not in KERNELS:
+        raise ValueError(f"EVONORM_KERNEL must be one of {', '.join(KERNELS)} or unset, got {environment!r}.")
+    return environment
+
+
+forced_kernel = read_forced_kernel(os.environ.get("EVONORM_KERNEL"))
+
+
+def run_layer(
+    graph: Graph,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    v0: Tensor | None,
+    v1: Tensor | None,
+    *,
+    groups: int,
+    eps: float,
+    moving: Sequence[Tensor] | None = None,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The layer on the best kernel for this input; arguments and results as in `run_eager`."""
+    if forced_kernel == "eager":
+        return run_eager(graph, x, weight, bias, v0, v1, groups=groups, eps=eps, moving=moving)
+    if forced_kernel == "compile":
+        return compiled_eager()(graph, x, weight, bias, v0, v1, groups=groups, eps=eps, moving=moving)
+    vectors = (weight, bias, v0, v1)
+    if not fits_native(x, vectors):
+        if forced_kernel == "native":
+            raise TypeError(
+                f"EVONORM_KERNEL=native runs fp32, fp16 and bf16 tensors on a CPU, got {x.dtype} on {x.device}."
+                " Unset it to fall back to eager."
+            )
+        return run_eager(graph, x, weight, bias, v0, v1, groups=groups, eps=eps, moving=moving)
+    layer = prepared_layer(graph, eps, moving is None)
+    if layer is None:
+        if forced_kernel == "native":
+            raise RuntimeError(f"EVONORM_KERNEL=native, but the native kernel cannot run this: {why_not_native()}.")
+        return run_eager(graph, x, weight, bias, v0, v1, groups=groups, eps=eps, moving=moving)
+    return run_native(layer, x, vectors, groups, eps, moving)
+
+
+def fits_native(x: Tensor, vectors: Sequence[Tensor | None]) -> bool:
+    """Whether the native kernel takes this input: plain CPU tensors, not empty, no functional transform around."""
+    return (
+        not torch.compiler.is_compiling()
+        and x.is_cpu
+        and x.dtype in DTYPES
+        and x.numel() > 0
+        and all(each is None or each.is_cpu for each in vectors)
+        and not torch._C._are_functorch_transforms_active()
+    )
+
+
+def why_not_native() -> str:
+    """The library's own reason, or the only other one."""
+    return find_library()[1] or "the graph is beyond the kernel's limits"
+
+
+@lru_cache(maxsize=1)
+def compiled_eager() -> Callable[..., Any]:
+    """torch.compile of the reference; compiles once per graph and shape, which takes seconds to minutes."""
+    return torch.compile(run_eager)

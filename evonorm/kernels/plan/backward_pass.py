@@ -1,0 +1,165 @@
+"""The instructions of one backward pass over the elements of a sample."""
+
+from typing import TYPE_CHECKING
+
+from evonorm.kernels.plan.adjoints import ADJOINTS, DIVISIONS, divisor_adjoint
+from evonorm.kernels.plan.forward import full_closure, full_symbol
+from evonorm.kernels.plan.program import Mode, Pass
+from evonorm.kernels.plan.tiles import GY, OUT, Symbol, SymbolicInstruction, accumulator_symbol, allocate, slot_symbol
+from evonorm.kernels.plan.values import Kind
+
+if TYPE_CHECKING:
+    from evonorm.kernels.plan.backward import Backward
+
+
+class BackwardPass:
+    """Adjoints flow from gy down to what is complete at this level: sums for small values, parts of grad_x."""
+
+    def __init__(self, plan: "Backward", level: tuple[int, int]) -> None:
+        self.plan, self.typed, self.level = plan, plan.typed, level
+        self.code: list[SymbolicInstruction] = []
+        self.holds: set[Symbol] = {OUT} if plan.wrote_out else set()
+        self.values_needed: set[int] = set()
+        self.reciprocals: set[int] = set()
+        self.accumulator_modes: dict[int, Mode] = {}
+
+    def build(self) -> Pass | None:
+        """The pass, or None if nothing completes here."""
+        plan = self.plan
+        self.reduced = {
+            (number, position)
+            for number, level in plan.levels.items()
+            if level == self.level and self._is_full(number)
+            for position, i in enumerate(self.typed.values[number].inputs)
+            if not self._is_full(i) and i in plan.levels
+        }
+        if not self.reduced and (plan.x is None or plan.levels.get(plan.x) != self.level):
+            return None
+        self.now = [use for use in plan.pending if plan.levels[use[0]] <= self.level]
+        plan.pending = [use for use in plan.pending if use not in self.now]
+        self.required = self._required()
+        for number in sorted(self.required, reverse=True):
+            self._flow_into(number)
+            self._flow_out_of(number)
+        for user, _ in self.now:
+            if self.typed.values[user].op == "moment":
+                self._from_moment(user, plan.x)
+        plan.wrote_out = OUT in self.holds
+        return allocate(self._value_code() + self.code, [], self.accumulator_modes)
+
+    def _is_full(self, number: int) -> bool:
+        return self.typed.values[number].kind == Kind.FULL
+
+    def _required(self) -> set[int]:
+        """Full values whose adjoint is needed here: with all full users, up to the output."""
+        required: set[int] = set()
+        stack = [number for number, _ in self.reduced] + [user for user, _ in self.now if self._is_full(user)]
+        while stack:
+            number = stack.pop()
+            if number not in required:
+                required.add(number)
+                stack += [user for user, _ in self.typed.users[number] if self._is_full(user)]
+        return required
+
+    def _flow_into(self, number: int) -> None:
+        for user, _ in self.typed.users[number]:
+            if self.typed.values[user].op == "moment" and user in self.plan.levels:
+                self._from_moment(user, number)
+
+    def _flow_out_of(self, number: int) -> None:
+        value = self.typed.values[number]
+        targets = [(position, self._target(number, position)) for position in range(len(value.inputs))]
+        wanted = {position: target for position, target in targets if target is not None}
+        if value.op in DIVISIONS:
+            self._flow_out_of_division(number, wanted)
+            return
+        for position, target in wanted.items():
+            op, reads = ADJOINTS[value.op][position]
+            others = [self._value(number if r == "v" else value.inputs["abc".index(r)]) for r in reads]
+            self._emit(op, target, self._adjoint(number), *others)
+
+    def _flow_out_of_division(self, number: int, wanted: dict[int, Symbol]) -> None:
+        """q = a / b with r = 1 / b: into a flows h = g * r, into b -h * q."""
+        g, r = self._adjoint(number), ("reciprocal", number)
+        self.reciprocals.add(number)
+        h: Symbol = ("quotient adjoint", number)
+        if 1 not in wanted:
+            self._emit("mul", wanted[0], g, r)
+            return
+        if 0 in wanted and wanted[0] not in self.holds and wanted[0][0] != "accumulator":
+            h = wanted[0]  # the first that flows into a is h itself
+            self._emit("mul", h, g, r)
+        else:
+            self._emit("mul", h, g, r)
+            if 0 in wanted:
+                self._emit("copy", wanted[0], h)
+        divisor = self.typed.values[number].inputs[1]
+        op = divisor_adjoint(self.typed.values[divisor])
+        guard = [self._value(divisor)] if op == "neg_mul_guarded" else []
+        self._emit(op, wanted[1], h, self._value(number), *guard)
+
+    def _target(self, number: int, position: int) -> Symbol | None:
+        """The register that what flows into this input is added to, if that happens in this pass."""
+        i = self.typed.values[number].inputs[position]
+        if i == self.plan.x:
+            return OUT if (number, position) in self.now else None
+        if self._is_full(i):
+            return self._adjoint(i) if i in self.required else None
+        if (number, position) not in self.reduced:
+            return None
+        slot = self.plan.slots.adjoint_rows(i)
+        if slot not in self.accumulator_modes:
+            self.accumulator_modes[slot] = self.plan.mode_for(slot)
+        return accumulator_symbol(slot)
+
+    def _from_moment(self, moment: int, number: int | None) -> None:
+        assert number is not None
+        value, slots = self.typed.values[moment], self.plan.slots
+        target = self._adjoint(number)
+        coefficient = slot_symbol(slots.coefficient(moment))
+        if value.moment == "mean":
+            self._emit("copy", target, coefficient)
+        elif value.moment == "rms":
+            self._emit("mul", target, self._value(number), coefficient)
+        else:  # t - mean first: their difference is exact where it matters, products would cancel
+            self._emit("sub_mul", target, self._value(number), slot_symbol(slots.mean(moment)), coefficient)
+
+    def _adjoint(self, number: int) -> Symbol:
+        if number == self.typed.output:
+            return GY
+        return OUT if number == self.plan.x else ("adjoint", number)
+
+    def _value(self, number: int) -> Symbol:
+        if not self._is_full(number):
+            return slot_symbol(self.plan.small_value(number))
+        self.values_needed.add(number)
+        return full_symbol(self.typed, number)
+
+    def _emit(self, op: str, dst: Symbol, *operands: Symbol) -> None:
+        if dst[0] == "accumulator":
+            mode = Mode.REDUCE
+        else:
+            mode = Mode.ADD if dst in self.holds else Mode.WRITE
+            self.holds.add(dst)
+        self.code.append(SymbolicInstruction(op, mode, dst, operands))
+
+    def _value_code(self) -> list[SymbolicInstruction]:
+        """The values that adjoints read, computed again; a quotient is formed with the reciprocal it shares."""
+        divisors = [self.typed.values[number].inputs[1] for number in self.reciprocals]
+        code = []
+        for number in sorted({*full_closure(self.typed, [*self.values_needed, *divisors]), *self.reciprocals}):
+            value = self.typed.values[number]
+            symbol, inputs = full_symbol(self.typed, number), [self._value(i) for i in value.inputs]
+            if number in self.reciprocals:
+                op = "recip_plain" if value.op == "div_plain" else "recip"
+                code.append(SymbolicInstruction(op, Mode.WRITE, ("reciprocal", number), (inputs[1],)))
+                if not self._is_read(symbol):
+                    continue
+                inputs[1] = ("reciprocal", number)
+                code.append(SymbolicInstruction("mul", Mode.WRITE, symbol, tuple(inputs)))
+            else:
+                code.append(SymbolicInstruction(value.op, Mode.WRITE, symbol, tuple(inputs)))
+        return code
+
+    def _is_read(self, symbol: Symbol) -> bool:
+        return symbol[0] == "value" and symbol[1] in self.values_needed

@@ -1,0 +1,228 @@
+"""The planner's form of a graph: hash-consed values that know where they vary and how they are stored.
+
+Every rewrite that keeps the meaning of a single expression happens here, while values are added: constants are
+folded, equal values are one value, a moment of something that does not vary over its set is no moment.
+"""
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+SMALLEST_DIVISOR = 1e-6
+SIGNED_EPS = 1e-5  # inside log and sqrt
+
+# What a value can vary over: b, the spatial axes s, the channels inside a group c, the groups g.
+AVERAGED_AXES = {"bwh": frozenset("bs"), "whc": frozenset("scg"), "wh": frozenset("s"), "whcg": frozenset("sc")}
+LEAF_AXES = {"x": frozenset("bscg"), "const": frozenset()}
+PER_CHANNEL_AXES = frozenset("cg")
+PARAMETERS = ("weight", "bias", "v0", "v1")
+
+
+class Kind(IntEnum):
+    """How a value is stored: one number, C numbers, B x C numbers, or recomputed element by element."""
+
+    CONST = 0
+    CHANNEL = 1
+    SAMPLE = 2
+    FULL = 3
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of the program. `lower` bounds it from below where that is known."""
+
+    op: str  # "x", "const", a parameter, "moving", "moment", or an opcode
+    inputs: tuple[int, ...]
+    kind: Kind
+    axes: frozenset[str]
+    needs_grad: bool
+    lower: float
+    digest: str
+    constant: float = 0.0
+    moment: str = ""
+    index_set: str = ""
+    index: int = 0  # which moving moment
+
+
+class Values:
+    """Adds values, rewriting on the way. Numbers are positions in `items`, inputs before users."""
+
+    def __init__(self, eps: float) -> None:
+        self.items: list[Value] = []
+        self.numbers: dict[str, int] = {}
+        self.eps = eps
+
+    def __getitem__(self, number: int) -> Value:
+        return self.items[number]
+
+    def leaf(self, op: str, index: int = 0) -> int:
+        axes = LEAF_AXES.get(op, PER_CHANNEL_AXES)
+        kind = Kind.FULL if op == "x" else Kind.CHANNEL
+        needs_grad = op != "moving"
+        return self._intern(Value(op, (), kind, axes, needs_grad, -math.inf, _digest(op, index), index=index))
+
+    def const(self, number: float) -> int:
+        with np.errstate(over="ignore"):  # a constant too large for fp32 is infinite there, as in eager
+            number = float(np.float32(number))
+        digest = _digest("const", number)
+        return self._intern(Value("const", (), Kind.CONST, LEAF_AXES["const"], False, number, digest, constant=number))
+
+    def moment(self, moment: str, index_set: str, source: int) -> int:
+        """A moment of a value over an index set; batch moments of moving statistics are leaves, not this."""
+        a = self[source]
+        if not a.axes & AVERAGED_AXES[index_set] and not (index_set == "bwh" and a.kind == Kind.SAMPLE):
+            return self._moment_of_set_constant(moment, source)
+        kind = Kind.CHANNEL if index_set == "bwh" else Kind.SAMPLE
+        lower = a.lower if moment == "mean" else math.sqrt(self.eps)
+        digest = _digest(f"{moment}_{index_set}", a.digest)
+        axes = a.axes - AVERAGED_AXES[index_set]
+        return self._intern(
+            Value("moment", (source,), kind, axes, a.needs_grad, lower, digest, moment=moment, index_set=index_set)
+        )
+
+    def _moment_of_set_constant(self, moment: str, source: int) -> int:
+        if moment == "mean":
+            return source
+        eps = self.const(self.eps)
+        return self.add("sqrt_plus", self.const(0.0), eps) if moment == "std" else self.add("norm_plus", source, eps)
+
+    def add(self, op: str, *inputs: int) -> int:
+        """An element-wise value, simplified."""
+        if all(self[i].op == "const" for i in inputs):
+            return self.const(FOLD[op](*(self[i].constant for i in inputs)))
+        rule = RULES.get(op)
+        return rule(self, *inputs) if rule else self.make(op, *inputs)
+
+    def make(self, op: str, *inputs: int, full: bool = False) -> int:
+        """An element-wise value as it is; inputs of commutative ones are ordered by what they compute."""
+        if op in ("add", "mul", "max") and self[inputs[0]].digest > self[inputs[1]].digest:
+            inputs = inputs[::-1]
+        values = [self[i] for i in inputs]
+        kind = Kind.FULL if full else max(value.kind for value in values)
+        axes = frozenset().union(*(value.axes for value in values))
+        needs_grad = any(value.needs_grad for value in values)
+        lower = _lower_bound(op, [value.lower for value in values])
+        return self._intern(
+            Value(op, inputs, kind, axes, needs_grad, lower, _digest(op, *(value.digest for value in values)))
+        )
+
+    def _intern(self, value: Value) -> int:
+        number = self.numbers.setdefault(value.digest, len(self.items))
+        if number == len(self.items):
+            self.items.append(value)
+        return number
+
+    def is_const(self, number: int, constant: float) -> bool:
+        return self[number].op == "const" and self[number].constant == constant
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.blake2b(repr(parts).encode(), digest_size=12).hexdigest()
+
+
+def _lower_bound(op: str, lower: list[float]) -> float:
+    """What the value is never below; NaN inputs aside."""
+    if op in ("sigmoid", "exp", "abs", "square"):
+        return 0.0
+    if op == "add":
+        return lower[0] + lower[1]
+    if op == "max":
+        return max(lower)
+    if op == "copy":
+        return lower[0]
+    if op == "mul" and min(lower) >= 0 and math.inf not in lower:
+        return lower[0] * lower[1]
+    if op in ("sqrt", "tanh", "sqrt_plus", "norm_plus", "recip", "div") and min(lower) >= 0:
+        return 0.0
+    return -math.inf
+
+
+def _add(values: Values, a: int, b: int) -> int:
+    for one, other in ((a, b), (b, a)):
+        if values.is_const(one, 0.0):
+            return other
+    for one, other in ((a, b), (b, a)):
+        if values[one].op == "neg":
+            return values.add("sub", other, values[one].inputs[0])
+    return values.make("add", a, b)
+
+
+def _sub(values: Values, a: int, b: int) -> int:
+    if values.is_const(b, 0.0):
+        return a
+    return values.add("neg", b) if values.is_const(a, 0.0) else values.make("sub", a, b)
+
+
+def _mul(values: Values, a: int, b: int) -> int:
+    for one, other in ((a, b), (b, a)):
+        if values.is_const(one, 1.0):
+            return other
+    return values.add("square", a) if a == b else values.make("mul", a, b)
+
+
+def _div(values: Values, a: int, b: int) -> int:
+    if values.is_const(b, 1.0):
+        return a
+    if values[b].kind < Kind.FULL:
+        return values.add("mul", a, values.add("recip", b))  # a small reciprocal costs nothing per element
+    return values.make("div_plain" if is_safe_divisor(values[b]) else "div", a, b)
+
+
+def _recip(values: Values, a: int) -> int:
+    return values.make("recip_plain" if is_safe_divisor(values[a]) else "recip", a)
+
+
+def _max(values: Values, a: int, b: int) -> int:
+    return a if a == b else values.make("max", a, b)
+
+
+def _neg(values: Values, a: int) -> int:
+    return values[a].inputs[0] if values[a].op == "neg" else values.make("neg", a)
+
+
+def is_safe_divisor(value: Value) -> bool:
+    """Whether the guard of the division can never act."""
+    return value.lower >= 2 * SMALLEST_DIVISOR
+
+
+RULES: dict[str, Callable[..., int]] = {
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "div": _div,
+    "recip": _recip,
+    "max": _max,
+    "neg": _neg,
+}
+
+
+def _guard(b: float) -> float:
+    return max(b, SMALLEST_DIVISOR) if b >= 0 else min(b, -SMALLEST_DIVISOR)
+
+
+def _exp(a: float) -> float:
+    return math.exp(a) if a < 700 else math.inf
+
+
+FOLD: dict[str, Callable[..., float]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / _guard(b),
+    "recip": lambda a: 1 / _guard(a),
+    "max": lambda a, b: math.nan if math.isnan(a) or math.isnan(b) else max(a, b),
+    "neg": lambda a: -a,
+    "sigmoid": lambda a: 1 / (1 + _exp(-a)),
+    "tanh": math.tanh,
+    "exp": _exp,
+    "log": lambda a: math.copysign(1.0, a) * math.log(abs(a) + SIGNED_EPS) if a else 0.0,
+    "abs": abs,
+    "square": lambda a: a * a,
+    "sqrt": lambda a: math.copysign(math.sqrt(abs(a) + SIGNED_EPS), a) if a else 0.0,
+    "sqrt_plus": lambda a, b: math.sqrt(a + b),
+    "norm_plus": lambda a, b: math.sqrt(a * a + b),
+}

@@ -1,0 +1,158 @@
+// Runs a program: phases one after the other, samples of a phase split over the threads, channels at the barriers.
+//
+// Sums over the batch are taken from per-sample rows in a fixed order, so results do not depend on the thread count.
+#pragma once
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+#include "backend.h"
+#include "staging.h"
+#include "tile_pass.h"
+
+namespace evonorm {
+namespace EVONORM_ISA {
+
+constexpr int64_t kFloatsPerThread = 16384;         // less work than this is not worth a second thread
+constexpr size_t kKeptBytes = size_t(64) << 20;     // a larger workspace is given back after the call
+
+// One thread's passes and buffers for the current phase.
+struct Worker {
+  TilePass* passes;
+  float* staged[FIRST_TEMPORARY];
+  double* spare;
+
+  void carve(const Context& c, const Phase& phase, Carver& carver) {
+    spare = carver.take<double>(4 * c.geometry.pitch);
+    for (float*& each : staged) each = c.geometry.staged ? carver.take<float>(c.geometry.sample_floats()) : nullptr;
+    passes = carver.take<TilePass>(phase.stages.size());
+    for (size_t i = 0; i < phase.stages.size(); ++i) {
+      TilePass measured;
+      if (phase.stages[i].pass.present) (passes ? passes[i] : measured).carve(c, phase.stages[i].pass, carver);
+    }
+  }
+};
+
+inline size_t worker_bytes(const Context& c) {
+  size_t most = 0;
+  for (const Phase& phase : c.phases) {
+    Carver carver(nullptr);
+    Worker().carve(c, phase, carver);
+    most = carver.used() > most ? carver.used() : most;
+  }
+  return most;
+}
+
+inline void carve_shared(Context& c, Carver& carver, bool backward) {
+  const Geometry& g = c.geometry;
+  c.slots = carver.take<float*>(c.program.slots.size());
+  place_slots(c, carver);
+  c.moments = carver.take<double>(backward ? 0 : c.program.moments * g.batch * 2 * g.pitch);
+  int phases_that_write = 0;
+  for (const Phase& phase : c.phases) phases_that_write += phase.writes_out;
+  const bool keep_wide = c.call.dtype != EVO_FLOAT32 && phases_that_write > 1;
+  c.wide_out = keep_wide ? carver.take<float>(g.batch * g.sample_floats()) : nullptr;
+}
+
+// Staged tensors of one sample, or the sample where it lies.
+inline SampleTensors open_sample(const Context& c, const Phase& phase, const Worker& w, int64_t sample) {
+  const Geometry& g = c.geometry;
+  const EvoCall& call = c.call;
+  SampleTensors t;
+  const void* const tensors[] = {call.x, call.gy, call.out};
+  const bool read[] = {phase.reads_x, phase.reads_gy, phase.adds_to_out};
+  for (int r = 0; r < FIRST_TEMPORARY; ++r) {
+    if (!g.staged) {
+      float* const base = static_cast<float*>(const_cast<void*>(tensors[r]));
+      t.base[r] = base ? base + sample * g.sample_floats() : nullptr;
+      continue;
+    }
+    const bool wide = r == REGISTER_OUT && c.wide_out;
+    t.base[r] = wide ? c.wide_out + sample * g.sample_floats() : w.staged[r];
+    if (read[r] && !wide) {
+      stage(call, tensors[r], sample, t.base[r], g);
+      clear_padding(t.base[r], g);
+    }
+  }
+  return t;
+}
+
+inline void close_sample(const Context& c, const Phase& phase, const SampleTensors& t, int64_t sample) {
+  if (!c.geometry.staged || !phase.writes_out) return;
+  if (c.wide_out)
+    for (const Phase* later = &phase + 1; later < c.phases.data() + c.phases.size(); ++later)
+      if (later->writes_out) return;
+  unstage(c.call, t.base[REGISTER_OUT], c.call.out, sample, c.geometry);
+}
+
+inline void run_samples(const Context& c, const Phase& phase, Worker& w, int64_t begin, int64_t end, bool backwards) {
+  for (int64_t k = begin; k < end; ++k) {
+    const int64_t sample = backwards ? begin + end - 1 - k : k;  // the end of the last phase is still in cache
+    const SampleTensors tensors = open_sample(c, phase, w, sample);
+    for (size_t i = 0; i < phase.stages.size(); ++i) {
+      for (const Step& step : phase.stages[i].rows) run_row_step(c, step, sample, w.spare);
+      if (phase.stages[i].pass.present) w.passes[i].run(c, sample, tensors);
+    }
+    close_sample(c, phase, tensors, sample);
+  }
+}
+
+inline void run_thread(const Context& c, char* memory, int thread, int threads) {
+  const int64_t vectors = c.geometry.pitch / kPitchFloats;
+  const int64_t first = vectors * thread / threads * kPitchFloats, last = vectors * (thread + 1) / threads * kPitchFloats;
+  const int64_t begin = c.geometry.batch * thread / threads, end = c.geometry.batch * (thread + 1) / threads;
+  for (size_t p = 0; p < c.phases.size(); ++p) {
+    const Phase& phase = c.phases[p];
+    Carver carver(memory);
+    Worker worker;
+    worker.carve(c, phase, carver);
+    if (!phase.channels.empty()) {
+      if (threads > 1 && p > 0) {
+#pragma omp barrier
+      }
+      if (first < last)
+        for (const Step& step : phase.channels) run_channel_step(c, step, first, last, worker.spare);
+      if (threads > 1) {
+#pragma omp barrier
+      }
+    }
+    run_samples(c, phase, worker, begin, end, p % 2 == 1);
+  }
+}
+
+int32_t run(const EvoProgram& program, const EvoCall& call, bool backward, int threads) {
+  static thread_local Block block;
+  Context c{program, call, backward ? program.backward : program.forward, Geometry{}, nullptr, nullptr, nullptr};
+  if (!find_geometry(call, c.geometry)) return EVO_BAD_SHAPE;
+  const int64_t work = call.batch * call.channels * call.plane / kFloatsPerThread;
+#ifdef _OPENMP
+  threads = (int)larger(1, smaller(smaller(threads, call.batch), work));
+#else
+  threads = 1;
+#endif
+  Carver measure(nullptr);
+  carve_shared(c, measure, backward);
+  const size_t each = (worker_bytes(c) + 4095) / 4096 * 4096, shared = (measure.used() + 4095) / 4096 * 4096;
+  char* const memory = block.reserve(shared + each * threads);
+  if (!memory) return EVO_NO_MEMORY;
+  Carver carver(memory);
+  carve_shared(c, carver, backward);
+  fill_slots(c);
+  if (threads == 1) {
+    run_thread(c, memory + shared, 0, 1);
+  } else {
+#ifdef _OPENMP
+#pragma omp parallel num_threads(threads)
+    {
+      const int thread = omp_get_thread_num(), count = omp_get_num_threads();
+      run_thread(c, memory + shared + each * thread, thread, count);
+    }
+#endif
+  }
+  deliver_slots(c, backward);
+  block.release_if_larger_than(kKeptBytes);
+  return EVO_OK;
+}
+
+}  // namespace EVONORM_ISA
+}  // namespace evonorm

@@ -1,0 +1,189 @@
+// Steps on small values: rows of one sample, or a range of channels over all samples.
+//
+// Moments of a set merge the per-plane means and variances: with m the mean of the means, the variance is the mean of
+// variance_i + (mean_i - m)^2 (Chan et al.), in double. Adjoint of a moment A over N elements, S = sum(adjoint) / N:
+// an element t gets S from a mean, t * S / A from an rms, (t - mean) * S / A from a std; S or S / A is the coefficient.
+#pragma once
+#include "context.h"
+
+namespace evonorm {
+namespace EVONORM_ISA {
+
+// A set that holds inf has no finite mean; its mean of squares is then what was accumulated, its variance NaN, as in
+// two-pass arithmetic.
+EVONORM_INLINE float finish_moment(Moment moment, double mean, double variance, float eps) {
+  const bool finite = mean - mean == 0;
+  if (moment == MEAN) return (float)mean;
+  const double raw = moment == RMS ? (finite ? variance + mean * mean : variance) : (finite ? variance : NAN);
+  return std::sqrt((float)(raw + eps));
+}
+
+inline void elementwise_step(const Context& c, const Instruction& i, int64_t sample, int64_t first, int64_t last) {
+  TileCall call{};
+  call.planes = 1;
+  call.vectors = (last - first) / kLanes;
+  call.dense = true;
+  call.out = c.row(i.dst, sample) + first;
+  for (int k = 0; k < kMaxOperands && i.operands[k] >= 0; ++k) {
+    call.in[k] = c.row_operand(i.operands[k], sample, first);
+    call.dense &= call.in[k].step != 0;
+  }
+  kTileFunctions[i.op][i.mode](call);
+}
+
+EVONORM_INLINE int64_t channels_per_set(const Context& c, IndexSet set) {
+  return set == SET_WHC ? c.geometry.channels : set == SET_WHCG ? c.geometry.channels / c.geometry.groups : 1;
+}
+
+// Means and variances over the plane of what a moment aggregates; a small source varies not inside the plane.
+struct PlaneMoments {
+  const double* mean;
+  const double* variance;
+};
+inline PlaneMoments plane_moments(const Context& c, const Step& s, int64_t sample, double* spare) {
+  const int64_t pitch = c.geometry.pitch;
+  if (s.accumulated >= 0) {
+    const double* const row = c.moment_row(s.accumulated, sample);
+    return {row, row + pitch};
+  }
+  const bool constant = c.program.slots[s.source].kind == KIND_CONST;
+  const float* const source = c.row(s.source, sample);
+  for (int64_t i = 0; i < c.geometry.channels; ++i) spare[i] = source[constant ? 0 : i], spare[pitch + i] = 0;
+  return {spare, spare + pitch};
+}
+
+inline void sample_moment(const Context& c, const Step& s, int64_t sample, double* spare) {
+  const PlaneMoments in = plane_moments(c, s, sample, spare);
+  float* const value = c.row(s.value, sample);
+  float* const mean = s.mean >= 0 ? c.row(s.mean, sample) : nullptr;
+  const int64_t channels = c.geometry.channels, size = channels_per_set(c, s.index_set);
+  const float eps = c.program.eps;
+  if (size == 1) {
+    for (int64_t i = 0; i < channels; ++i) value[i] = finish_moment(s.moment, in.mean[i], in.variance[i], eps);
+    if (mean)
+      for (int64_t i = 0; i < channels; ++i) mean[i] = (float)in.mean[i];
+    return;
+  }
+  for (int64_t first = 0; first < channels; first += size) {
+    double m = 0, v = 0;
+    for (int64_t i = first; i < first + size; ++i) m += in.mean[i];
+    m /= size;
+    const double finite = m - m == 0 ? 1 : 0;
+    for (int64_t i = first; i < first + size; ++i) {
+      const double distance = finite ? in.mean[i] - m : 0;
+      v += in.variance[i] + distance * distance;
+    }
+    const float result = finish_moment(s.moment, m, v / size, eps);
+    for (int64_t i = first; i < first + size; ++i) value[i] = result;
+    if (mean)
+      for (int64_t i = first; i < first + size; ++i) mean[i] = (float)m;
+  }
+}
+
+inline void batch_moment(const Context& c, const Step& s, int64_t first, int64_t last, double* spare) {
+  const int64_t pitch = c.geometry.pitch, batch = c.geometry.batch;
+  double* const m = spare + 2 * pitch;
+  double* const v = m + pitch;
+  for (int64_t i = first; i < last; ++i) m[i] = v[i] = 0;
+  for (int64_t b = 0; b < batch; ++b) {
+    const PlaneMoments in = plane_moments(c, s, b, spare);
+    for (int64_t i = first; i < last; ++i) m[i] += in.mean[i];
+  }
+  for (int64_t i = first; i < last; ++i) m[i] /= batch;
+  for (int64_t b = 0; b < batch; ++b) {
+    const PlaneMoments in = plane_moments(c, s, b, spare);
+    for (int64_t i = first; i < last; ++i) {
+      const double distance = m[i] - m[i] == 0 ? in.mean[i] - m[i] : 0;
+      v[i] += in.variance[i] + distance * distance;
+    }
+  }
+  const float eps = c.program.eps;
+  float* const value = c.slots[s.value];
+  for (int64_t i = first; i < last; ++i) value[i] = finish_moment(s.moment, m[i], v[i] / batch, eps);
+  if (s.mean >= 0)
+    for (int64_t i = first; i < last; ++i) c.slots[s.mean][i] = (float)m[i];
+  if (s.exported < 0) return;
+  for (int64_t i = first; i < last; ++i)
+    c.slots[s.exported][i] = (float)(s.moment == MEAN ? m[i] : v[i] / batch + (s.moment == RMS ? m[i] * m[i] : 0));
+}
+
+EVONORM_INLINE float adjoint_coefficient(Moment moment, double share, float value) {
+  return (float)(moment == MEAN ? share : share / value);
+}
+
+// What flows into a small source, `count` elements behind each of its numbers.
+inline void add_to_source(const Context& c, const Step& s, int64_t sample, int64_t first, int64_t last, double count) {
+  float* const out = c.row(s.source_adjoint, sample);
+  const bool constant = c.program.slots[s.source].kind == KIND_CONST;
+  const float* const source = c.row(s.source, sample);
+  const float* const coefficient = c.row(s.coefficient, sample);
+  const float* const mean = s.mean >= 0 ? c.row(s.mean, sample) : nullptr;
+  for (int64_t i = first; i < last; ++i) {
+    const float t = source[constant ? 0 : i];
+    const float factor = s.moment == MEAN ? 1.0f : s.moment == RMS ? t : t - mean[i];
+    const float flow = (float)(count * factor * coefficient[i]);
+    out[i] = s.mode == ADD ? out[i] + flow : flow;
+  }
+}
+
+inline void sample_adjoint(const Context& c, const Step& s, int64_t sample) {
+  const int64_t channels = c.geometry.channels, size = channels_per_set(c, s.index_set);
+  const float* const adjoint = c.row(s.adjoint, sample);
+  const float* const value = c.row(s.value, sample);
+  float* const coefficient = c.row(s.coefficient, sample);
+  const double share = 1.0 / ((double)c.geometry.plane * size);
+  if (size == 1) {
+    for (int64_t i = 0; i < channels; ++i) coefficient[i] = adjoint_coefficient(s.moment, adjoint[i] * share, value[i]);
+  } else {
+    for (int64_t first = 0; first < channels; first += size) {
+      double sum = 0;
+      for (int64_t i = first; i < first + size; ++i) sum += adjoint[i];
+      const float k = adjoint_coefficient(s.moment, sum * share, value[first]);
+      for (int64_t i = first; i < first + size; ++i) coefficient[i] = k;
+    }
+  }
+  if (s.source_adjoint >= 0) add_to_source(c, s, sample, 0, channels, (double)c.geometry.plane);
+}
+
+inline void batch_adjoint(const Context& c, const Step& s, int64_t first, int64_t last) {
+  const float* const adjoint = c.slots[s.adjoint];
+  const float* const value = c.slots[s.value];
+  float* const coefficient = c.slots[s.coefficient];
+  const double share = 1.0 / ((double)c.geometry.plane * c.geometry.batch);
+  for (int64_t i = first; i < last; ++i) coefficient[i] = adjoint_coefficient(s.moment, adjoint[i] * share, value[i]);
+  if (s.source_adjoint < 0) return;
+  if (c.program.slots[s.source_adjoint].kind == KIND_CHANNEL) {
+    add_to_source(c, s, 0, first, last, (double)c.geometry.plane * c.geometry.batch);
+  } else {
+    for (int64_t b = 0; b < c.geometry.batch; ++b) add_to_source(c, s, b, first, last, (double)c.geometry.plane);
+  }
+}
+
+inline void sum_batch(const Context& c, const Step& s, int64_t first, int64_t last, double* spare) {
+  for (int64_t i = first; i < last; ++i) spare[i] = 0;
+  for (int64_t b = 0; b < c.geometry.batch; ++b) {
+    const float* const row = c.row(s.source, b);
+    for (int64_t i = first; i < last; ++i) spare[i] += row[i];
+  }
+  float* const out = c.slots[s.value];
+  for (int64_t i = first; i < last; ++i) out[i] = (float)(s.mode == ADD ? out[i] + spare[i] : spare[i]);
+}
+
+// `spare` has room for four rows of doubles.
+inline void run_row_step(const Context& c, const Step& s, int64_t sample, double* spare) {
+  if (s.type == ELEMENTWISE) elementwise_step(c, s.elementwise, sample, 0, round_up(c.geometry.channels, kLanes));
+  if (s.type == SAMPLE_MOMENT) sample_moment(c, s, sample, spare);
+  if (s.type == SAMPLE_ADJOINT) sample_adjoint(c, s, sample);
+}
+
+// The range is whole vectors; the padding of a row may hold anything.
+inline void run_channel_step(const Context& c, const Step& s, int64_t first, int64_t last, double* spare) {
+  const int64_t valid = smaller(last, c.geometry.channels);
+  if (s.type == ELEMENTWISE) elementwise_step(c, s.elementwise, 0, first, last);
+  if (s.type == BATCH_MOMENT) batch_moment(c, s, first, valid, spare);
+  if (s.type == BATCH_ADJOINT) batch_adjoint(c, s, first, valid);
+  if (s.type == SUM_BATCH) sum_batch(c, s, first, valid, spare);
+}
+
+}  // namespace EVONORM_ISA
+}  // namespace evonorm

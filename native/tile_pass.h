@@ -1,0 +1,236 @@
+// One pass of a program over one sample: tiles are bound to registers, instructions run tile by tile, and what was
+// summed up goes to the sample's rows.
+#pragma once
+#include "small_steps.h"
+#include "tile_moments.h"
+
+namespace evonorm {
+namespace EVONORM_ISA {
+
+// Where a sample's x, gy and out lie, in the order of the registers.
+struct SampleTensors { float* base[FIRST_TEMPORARY]; };
+
+struct BoundInstruction {
+  TileFunction run;
+  TileCall call;
+};
+
+// A pass with its buffers, one per thread.
+class TilePass {
+ public:
+  void carve(const Context& c, const Pass& pass, Carver& carver) {
+    const Geometry& g = c.geometry;
+    pass_ = &pass;
+    instructions_ = carver.take<BoundInstruction>(pass.instructions.size());
+    registers_ = carver.take<Operand>(pass.registers());
+    moments_ = carver.take<TileMomentSums>(pass.moments.size());
+    spare_ = carver.take<float>(2 * larger(g.tile_channels, g.tile_planes) + 4 * kLanes);
+    sums_ = carver.take<double>(pass.accumulators.size() * larger(g.tile_channels, g.tile_planes));
+    for (int32_t r = FIRST_TEMPORARY; r < pass.first_load(); ++r) place(r, carver.take<float>(g.tile_floats()));
+    const int64_t load_floats = g.by_plane ? g.tile_planes * kLanes : g.tile_floats();
+    for (int32_t r = pass.first_load(); r < pass.first_accumulator(); ++r) place(r, carver.take<float>(load_floats));
+    for (int32_t r = pass.first_accumulator(); r < pass.registers(); ++r)
+      place(r, carver.take<float>(g.accumulator_floats()));
+    for (size_t m = 0; m < pass.moments.size(); ++m) {
+      TileMomentSums sums;
+      sums.shift = carver.take<float>(g.accumulator_floats());
+      sums.first = carver.take<float>(g.accumulator_floats());
+      sums.second = carver.take<float>(g.accumulator_floats());
+      if (moments_) moments_[m] = sums;
+    }
+    channels_expanded_ = false;
+  }
+
+  void run(const Context& c, int64_t sample, const SampleTensors& tensors) {
+    c.geometry.by_plane ? run_by_plane(c, sample, tensors) : run_by_row(c, sample, tensors);
+  }
+
+ private:
+  void place(int32_t reg, float* buffer) {
+    if (registers_) registers_[reg] = {buffer, kLanes, 0};
+  }
+  float* buffer(int32_t reg) const { return const_cast<float*>(registers_[reg].p); }
+  size_t accumulators() const { return pass_->accumulators.size(); }
+
+  // Fills the instructions' operands from the registers; x, gy and out are set tile by tile.
+  void bind(int64_t width, int64_t jump, bool by_plane) {
+    const int64_t accumulator_jump = by_plane ? kLanes : 0;
+    for (size_t n = 0; n < pass_->instructions.size(); ++n) {
+      const Instruction& i = pass_->instructions[n];
+      TileCall& call = instructions_[n].call;
+      instructions_[n].run = kTileFunctions[i.op][i.mode];
+      call.width = width / kLanes;
+      call.by_plane = by_plane;
+      call.dense = true;
+      call.out = i.dst == REGISTER_OUT ? nullptr : buffer(i.dst);
+      call.out_jump = i.mode == REDUCE ? accumulator_jump : jump;
+      for (int k = 0; k < kMaxOperands && i.operands[k] >= 0; ++k) {
+        Operand& operand = call.in[k];
+        operand = i.operands[k] < FIRST_TEMPORARY ? Operand{nullptr, kLanes, 0} : registers_[i.operands[k]];
+        if (operand.step) operand.jump = jump;
+        call.dense &= operand.step != 0;
+      }
+    }
+  }
+
+  void run_tile(const SampleTensors& tensors, int64_t offset, int64_t planes, int64_t vectors, int64_t jump) {
+    for (size_t n = 0; n < pass_->instructions.size(); ++n) {
+      const Instruction& i = pass_->instructions[n];
+      TileCall& call = instructions_[n].call;
+      call.planes = planes;
+      call.vectors = vectors;
+      if (i.dst == REGISTER_OUT) call.out = tensors.base[REGISTER_OUT] + offset;
+      for (int k = 0; k < kMaxOperands && i.operands[k] >= 0; ++k)
+        if (i.operands[k] < FIRST_TEMPORARY) call.in[k].p = tensors.base[i.operands[k]] + offset;
+      if (planes > 1 && call.dense && i.mode != REDUCE) {  // nothing changes from plane to plane: one long run
+        call.planes = 1;
+        call.vectors = planes * jump / kLanes;
+      }
+      instructions_[n].run(call);
+    }
+  }
+
+  const float* moment_source(const TileMoment& m, const SampleTensors& tensors, int64_t offset) const {
+    return m.reg < FIRST_TEMPORARY ? tensors.base[m.reg] + offset : buffer(m.reg);
+  }
+
+  void clear_accumulators(const Geometry& g) {
+    for (size_t a = 0; a < accumulators(); ++a)
+      std::memset(buffer(pass_->first_accumulator() + a), 0, g.accumulator_floats() * sizeof(float));
+  }
+
+  // ---- rows ----
+
+  void run_by_row(const Context& c, int64_t sample, const SampleTensors& tensors) {
+    const Geometry& g = c.geometry;
+    for (int64_t first = 0; first < g.row_channels; first += g.tile_channels) {
+      const int64_t channels = smaller(g.tile_channels, g.row_channels - first);
+      load_rows(c, sample, first, channels);
+      bind(width_of(g, channels), 0, false);
+      for (int64_t row = 0; row < g.plane; row += kRowsPerSum)
+        sum_rows(c, sample, tensors, first, channels, row, smaller(row + kRowsPerSum, g.plane));
+      store_rows(c, sample, first, channels);
+    }
+  }
+
+  // The last block of channels may be narrower than the others.
+  static int64_t width_of(const Geometry& g, int64_t channels) {
+    return channels == g.tile_channels ? g.width : channels;
+  }
+
+  // Small operands repeated for every row of the tile; with one row per tile they are read where they lie.
+  void load_rows(const Context& c, int64_t sample, int64_t first, int64_t channels) {
+    const Geometry& g = c.geometry;
+    for (size_t l = 0; l < pass_->loads.size(); ++l) {
+      const int32_t slot = pass_->loads[l];
+      Operand& reg = registers_[pass_->first_load() + l];
+      const Kind kind = c.program.slots[slot].kind;
+      if (kind == KIND_CONST || g.tile_rows == 1)
+        reg = c.row_operand(slot, sample, first);
+      else if (kind == KIND_SAMPLE || !channels_expanded_)
+        repeat_row(c.row(slot, sample), channels, g.tile_rows * channels, buffer(pass_->first_load() + l));
+    }
+    channels_expanded_ = true;
+  }
+
+  void sum_rows(const Context& c, int64_t sample, const SampleTensors& tensors, int64_t first, int64_t channels,
+                int64_t begin, int64_t end) {
+    const Geometry& g = c.geometry;
+    const int64_t valid = smaller(channels, g.channels - first), width = width_of(g, channels);
+    clear_accumulators(g);
+    for (int64_t row = begin; row < end; row += g.tile_rows) {
+      const int64_t rows = smaller(g.tile_rows, end - row), length = rows * channels;
+      const int64_t offset = row * g.row_channels + first;
+      run_tile(tensors, offset, 1, length / kLanes, 0);
+      for (size_t m = 0; m < pass_->moments.size(); ++m) {
+        const float* const t = moment_source(pass_->moments[m], tensors, offset);
+        if (row == begin) start_row_moments(t, rows, channels, width, spare_, moments_[m]);
+        add_row_moments(t, length, width, moments_[m]);
+      }
+    }
+    for (size_t m = 0; m < pass_->moments.size(); ++m) {
+      double* const mean = c.moment_row(pass_->moments[m].moment, sample) + first;
+      finish_row_moments(moments_[m], width, channels, valid, (double)begin, (double)(end - begin),
+                         pass_->moments[m].squares, spare_, mean, mean + g.pitch);
+    }
+    for (size_t a = 0; a < accumulators(); ++a) {
+      double* const sum = sums_ + a * g.tile_channels;
+      fold_lanes(buffer(pass_->first_accumulator() + a), width, channels, spare_);
+      for (int64_t i = 0; i < valid; ++i) sum[i] = (begin ? sum[i] : 0) + spare_[i];
+    }
+  }
+
+  void store_rows(const Context& c, int64_t sample, int64_t first, int64_t channels) {
+    const int64_t valid = smaller(channels, c.geometry.channels - first);
+    for (size_t a = 0; a < accumulators(); ++a) {
+      const double* const sum = sums_ + a * c.geometry.tile_channels;
+      float* const out = c.row(pass_->accumulators[a].slot, sample) + first;
+      const bool add = pass_->accumulators[a].mode == ADD;
+      for (int64_t i = 0; i < valid; ++i) out[i] = (float)(add ? out[i] + sum[i] : sum[i]);
+    }
+  }
+
+  // ---- planes ----
+
+  void run_by_plane(const Context& c, int64_t sample, const SampleTensors& tensors) {
+    const Geometry& g = c.geometry;
+    for (int64_t first = 0; first < g.channels; first += g.tile_planes) {
+      const int64_t planes = smaller(g.tile_planes, g.channels - first);
+      load_planes(c, sample, first, planes);
+      if (first == 0) bind(kLanes, g.tile_length, true);
+      clear_accumulators(g);
+      for (int64_t at = 0; at < g.plane; at += g.tile_length) {
+        const int64_t length = smaller(g.tile_length, g.plane - at), offset = first * g.plane + at;
+        run_tile(tensors, offset, planes, length / kLanes, g.tile_length);
+        for (size_t m = 0; m < pass_->moments.size(); ++m) {
+          const float* const t = moment_source(pass_->moments[m], tensors, offset);
+          if (at == 0) start_plane_moments(t, planes, length, moments_[m]);
+          add_plane_moments(t, planes, length, moments_[m]);
+        }
+      }
+      store_planes(c, sample, first, planes);
+    }
+  }
+
+  void load_planes(const Context& c, int64_t sample, int64_t first, int64_t planes) {
+    for (size_t l = 0; l < pass_->loads.size(); ++l) {
+      const int32_t slot = pass_->loads[l];
+      Operand& reg = registers_[pass_->first_load() + l];
+      if (c.program.slots[slot].kind == KIND_CONST) {
+        reg = c.row_operand(slot, sample, 0);
+        continue;
+      }
+      float* const out = buffer(pass_->first_load() + l);
+      reg.step = 0, reg.jump = kLanes;
+      const float* const row = c.row(slot, sample) + first;
+      for (int64_t p = 0; p < planes; ++p) store(out + p * kLanes, all(row[p]));
+    }
+  }
+
+  void store_planes(const Context& c, int64_t sample, int64_t first, int64_t planes) {
+    for (size_t m = 0; m < pass_->moments.size(); ++m) {
+      double* const mean = c.moment_row(pass_->moments[m].moment, sample) + first;
+      finish_plane_moments(moments_[m], planes, (double)c.geometry.plane, mean, mean + c.geometry.pitch);
+    }
+    for (size_t a = 0; a < accumulators(); ++a) {
+      const float* const sums = buffer(pass_->first_accumulator() + a);
+      float* const out = c.row(pass_->accumulators[a].slot, sample) + first;
+      const bool add = pass_->accumulators[a].mode == ADD;
+      for (int64_t p = 0; p < planes; ++p) {
+        const float sum = lane_sum(load(sums + p * kLanes));
+        out[p] = add ? out[p] + sum : sum;
+      }
+    }
+  }
+
+  const Pass* pass_;
+  BoundInstruction* instructions_;
+  Operand* registers_;
+  TileMomentSums* moments_;
+  float* spare_;
+  double* sums_;
+  bool channels_expanded_;
+};
+
+}  // namespace EVONORM_ISA
+}  // namespace evonorm

@@ -1,0 +1,80 @@
+import pytest
+
+from evonorm.experiments import evaluate_layer, verdicts
+from evonorm.experiments.evaluate_layer import Measurement, check_layers, evaluate_layers, summary_rows
+from evonorm.fitness import FitnessRecipe, QualityRecipe, StabilityRecipe
+from evonorm.journal import Failed, Rejected, Scores, Stage
+from evonorm.training import TrainingRecipe
+
+RECIPE = FitnessRecipe(
+    data="digits",
+    anchors=("resnet-nano",),
+    threads=1,
+    validation_images=32,
+    quality=QualityRecipe(steps=1, accuracy=0.0),
+    stability=StabilityRecipe(steps=1),
+    training=TrainingRecipe(steps=2),
+)
+
+
+def forbidden(*_):
+    raise AssertionError("this was known already")
+
+
+def test_kept_outcomes_are_not_measured_again(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    first = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path)
+    monkeypatch.setattr(evaluate_layer, "evaluate", forbidden)
+    assert evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path) == first
+    with pytest.raises(AssertionError):
+        evaluate_layers(["bn-relu"], RECIPE, [1], keep=tmp_path)
+
+
+def test_a_table_of_verdicts_goes_on_where_it_was(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    file = tmp_path / "verdicts.jsonl"
+
+    def find(recipe=RECIPE):
+        return list(verdicts.find_verdicts(["bn-relu", "exp(x)"], recipe, [0], file, lambda *_: None))
+
+    found = find()
+    assert [(each.layer, each.test, each.passed) for each in found] == [
+        ("bn-relu", "quality", True),
+        ("bn-relu", "stability", True),
+        ("exp(x)", "quality", False),
+        ("exp(x)", "stability", False),
+    ]
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(lines[:-1]) + "\n")
+    assert [each.passed for each in find()] == [each.passed for each in found]
+    monkeypatch.setattr(verdicts, "_find", forbidden)
+    rows = verdicts.verdict_rows(find(), RECIPE.anchors)
+    assert [row[0] for row in rows] == ["bn-relu", "exp(x)"]
+    assert rows[1][2].startswith("FAIL not finite")
+    with pytest.raises(ValueError, match="another recipe"):
+        find(FitnessRecipe())
+
+
+def test_the_table_has_mean_and_spread_and_tells_rejections():
+    def scores(accuracy):
+        return Scores({"a": accuracy}, (Stage("training", "a", 2, 3.0, {"accuracy": accuracy}),))
+
+    measured = [
+        Measurement("good", 0, scores(0.5)),
+        Measurement("bad", 0, Rejected("quality", "a", {"accuracy": 0.125})),
+        Measurement("good", 1, scores(0.6)),
+        Measurement("bad", 1, Failed("broke")),
+    ]
+    assert summary_rows(measured, ["a"]) == [
+        ["good", "55.0 ± 7.1", "6", ""],
+        ["bad", "-", "0", "rejected by quality on a (accuracy 0.125), failed: broke"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [("bnrelu", "Did you mean bn-relu"), ("1 + exp(v1)", "does not read x"), ("x +", "x +")],
+)
+def test_a_mistake_in_a_layer_is_told_before_any_training(layer, message):
+    with pytest.raises(ValueError, match=message.replace("+", r"\+")):
+        check_layers(["bn-relu", layer])

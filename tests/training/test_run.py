@@ -1,0 +1,145 @@
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from evonorm.data import load_data, whole_batches
+from evonorm.training import TrainingRecipe, TrainingRun, accuracy, load_checkpoint, save_checkpoint
+from tests.data.real_cifar10 import real_cifar10
+from tests.training import small_net, small_run
+
+pytest.importorskip("sklearn")
+
+
+def weights(run):
+    return torch.cat([value.flatten().double() for value in run.model.state_dict().values()])
+
+
+def test_a_small_net_learns_a_slice_of_cifar10():
+    data = real_cifar10()
+    data = replace(data, training=replace(data.training, rows=data.training.rows[:512]))
+    run = small_run(data)
+    assert run.advance(150) == "reached"
+    first, last = (math.fsum(part) / 10 for part in (run.losses[:10], run.losses[-10:]))
+    assert last < first - 0.3
+    assert accuracy(run.model, whole_batches(data.training, 128, data.mean, data.std)) > 0.2
+
+
+def test_a_seed_gives_the_same_run_and_another_gives_another():
+    data = load_data("digits")
+    runs = [small_run(data, seed=seed, dropout=0.3) for seed in (0, 0, 1)]
+    for number, run in enumerate(runs):
+        torch.manual_seed(number)  # the caller's generator must not matter
+        run.advance(10)
+    assert runs[0].losses == runs[1].losses
+    assert torch.equal(weights(runs[0]), weights(runs[1]))
+    assert runs[0].losses != runs[2].losses
+
+
+def test_the_callers_generator_is_left_alone():
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    small_run(load_data("digits"), dropout=0.3).advance(3)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_resumed_checkpoint_is_the_same_run_bit_for_bit(tmp_path):
+    data, recipe = load_data("digits"), TrainingRecipe(steps=12, schedule="cosine", validate_every=4)
+
+    def validate(model):
+        return accuracy(model, whole_batches(data.validation, 128, data.mean, data.std))
+
+    straight = small_run(data, recipe, dropout=0.3)
+    straight.advance(12, validate)
+    broken = small_run(data, recipe, dropout=0.3)
+    broken.advance(5, validate)
+    save_checkpoint(broken, tmp_path / "runs" / "checkpoint.pt")
+    resumed = small_run(data, recipe, dropout=0.3, net=small_net(seed=9, dropout=0.3))
+    load_checkpoint(resumed, tmp_path / "runs" / "checkpoint.pt")
+    resumed.advance(12, validate)
+    assert resumed.losses == straight.losses
+    assert resumed.curve == straight.curve
+    assert [step for step, _ in resumed.curve] == [4, 8, 12]
+    assert torch.equal(weights(resumed), weights(straight))
+
+
+def test_a_checkpoint_of_another_recipe_or_kind_is_refused(tmp_path):
+    data = load_data("digits")
+    save_checkpoint(small_run(data), tmp_path / "checkpoint.pt")
+    with pytest.raises(ValueError, match="another recipe"):
+        load_checkpoint(small_run(data, TrainingRecipe(steps=7)), tmp_path / "checkpoint.pt")
+    torch.save({"model": {}}, tmp_path / "other.pt")
+    with pytest.raises(ValueError, match="not a checkpoint"):
+        load_checkpoint(small_run(data), tmp_path / "other.pt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.pt", "other.pt"]
+
+
+def test_the_updates_are_nesterov_sgd_with_decay_where_it_belongs():
+    data, recipe = load_data("digits"), TrainingRecipe(learning_rate=0.05, weight_decay=0.1, momentum=0.8)
+    run = small_run(data, recipe)
+    twin = small_net(0).train()
+    velocity = {name: torch.zeros_like(weight) for name, weight in twin.named_parameters()}
+    for step in range(3):
+        pictures, labels = run.batches.batch(step)
+        twin.zero_grad()
+        F.cross_entropy(twin(pictures), labels).backward()
+        with torch.no_grad():
+            for name, weight in twin.named_parameters():
+                gradient = weight.grad + (0 if name.startswith("1.") else 0.1) * weight
+                velocity[name] = 0.8 * velocity[name] + gradient
+                weight -= 0.05 * (gradient + 0.8 * velocity[name])
+    run.advance(3)
+    for (name, ours), theirs in zip(run.model.named_parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5, msg=name)
+
+
+def test_a_loss_that_is_not_finite_ends_the_run_before_it_reaches_the_weights():
+    class ExplodesAtStepThree(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net, self.calls = small_net(), 0
+
+        def forward(self, x):
+            self.calls += 1
+            return self.net(x) * (math.inf if self.calls == 4 else 1)
+
+    run = small_run(load_data("digits"), net=ExplodesAtStepThree())
+    assert run.advance(10) == "non_finite_loss"
+    assert run.step == 3
+    assert torch.isfinite(weights(run)).all()
+
+
+def test_the_time_budget_ends_a_run():
+    run = small_run(load_data("digits"), TrainingRecipe(seconds=1e-9))
+    assert run.advance(10) == "out_of_time"
+    assert run.step == 1
+
+
+def test_cosine_goes_from_the_learning_rate_to_zero():
+    recipe = TrainingRecipe(steps=10, schedule="cosine", learning_rate=0.4)
+    rates = [recipe.learning_rate_at(step) for step in range(11)]
+    assert rates[0] == 0.4
+    assert rates[5] == pytest.approx(0.2)
+    assert rates[10] == pytest.approx(0)
+    assert rates == sorted(rates, reverse=True)
+    seen = []
+    run = small_run(load_data("digits"), recipe)
+    run.advance(10, on_step=lambda run: seen.append(run.optimizer.param_groups[0]["lr"]))
+    assert seen == rates[:10]
+
+
+@pytest.mark.parametrize(
+    "setting", [{"steps": 0}, {"learning_rate": -1.0}, {"momentum": 1.0}, {"weight_decay": -1e-4}, {"seconds": 0.0}]
+)
+def test_impossible_recipes_are_refused(setting):
+    with pytest.raises(ValueError, match=next(iter(setting))):
+        TrainingRecipe(**setting)
+
+
+def test_the_model_is_trained_in_channels_last():
+    run = small_run(load_data("digits"))
+    assert isinstance(run, TrainingRun)
+    assert run.model[4].weight.is_contiguous(memory_format=torch.channels_last)
