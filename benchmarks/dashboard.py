@@ -24,6 +24,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +54,28 @@ def burn(arguments: dict[str, Any], announce: Callable[[str], None]) -> dict[str
     return {"kind": "scores", "accuracies": {"wide": luck[1] / 255, "deep": luck[2] / 255}, "stages": stages}
 
 
+@dataclass(frozen=True)
+class Server:
+    """A dashboard that is running."""
+
+    address: str
+    pid: int
+
+    def cpu_seconds(self) -> float:
+        """Processor time so far, which tells its cost also on a machine with other work."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextlib.contextmanager
-def served(runs: Path) -> Iterator[str]:
-    """The real command; gives its address."""
+def served(runs: Path) -> Iterator[Server]:
+    """The real command."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([*COMMAND, str(runs)], stdout=subprocess.PIPE, text=True, env=environment) as process:  # noqa: S603
         assert process.stdout is not None
         address = process.stdout.readline().split(" at ")[1].split(" ")[0].rstrip("/")
         try:
-            yield address
+            yield Server(address, process.pid)
         finally:
             process.terminate()
 
@@ -93,38 +107,56 @@ def latency(runs: Path, candidates: int) -> None:
     journal_path = runs / "big" / "journal.sqlite"
     if not journal_path.exists():
         write_run(runs, "big", candidates)
-    first, updates, catching_up = [], [], []
+    found: dict[str, list[tuple[float, float]]] = {
+        "first page, fresh server": [],
+        "while catching up": [],
+        "update": [],
+    }
     for start in range(5):
-        with served(runs) as address:
-            wait_until_it_answers(address)
-            first.append(timed(f"{address}/runs/big")[0])
-            if start < 4:
-                continue
-            page, known = f"{address}/runs/big", {}
-            while True:
-                seconds, answer = ask_once(page, known)
-                if answer["wait"] > 1:
-                    break
-                catching_up.append(seconds)
-                time.sleep(answer["wait"])
-            updates += [update_after_news(page, known, journal_path) for _ in range(10)]
+        with served(runs) as server:
+            wait_until_it_answers(server.address)
+            page = f"{server.address}/runs/big"
+            found["first page, fresh server"].append(costs(server, lambda page=page: timed(page)[0]))  # type: ignore[misc]
+            if start == 4:
+                known: dict[str, str] = {}
+                found["while catching up"] += catch_up(server, page, known)
+                found["update"] += [update_after_news(server, page, known, journal_path) for _ in range(10)]
     with Reader(journal_path) as reader:
         scored, size = reader.verdicts().get("scores"), journal_path.stat().st_size / 1e6
         print(f"{reader.proposed()} candidates, {scored} scored, {size:.0f} MB")
-    for what, seconds in (("first page, fresh server", first), ("while catching up", catching_up), ("update", updates)):
-        shown = f"median {1000 * statistics.median(seconds):.0f} ms, largest {1000 * max(seconds):.0f} ms"
-        print(f"{what}: {shown}, n = {len(seconds)}")
+    for what, seconds in found.items():
+        wall, cpu = ([1000 * each[k] for each in seconds] for k in (0, 1))
+        shown = f"median {statistics.median(wall):.0f} ms, largest {max(wall):.0f} ms"
+        print(f"{what}: {shown}; processor time median {statistics.median(cpu):.0f} ms; n = {len(seconds)}")
 
 
-def update_after_news(page: str, known: dict[str, str], journal_path: Path) -> float:
+def costs(server: Server, work: Callable[[], float]) -> tuple[float, float]:
+    """Seconds that the work says it took, and the server's processor seconds meanwhile."""
+    before = server.cpu_seconds()
+    return work(), server.cpu_seconds() - before
+
+
+def catch_up(server: Server, page: str, known: dict[str, str]) -> list[tuple[float, float]]:
+    found, wait = [], 0.0
+    while wait < 1:
+        before = server.cpu_seconds()
+        seconds, answer = ask_once(page, known)
+        found.append((seconds, server.cpu_seconds() - before))
+        wait = answer["wait"]
+        time.sleep(wait)
+    return found
+
+
+def update_after_news(server: Server, page: str, known: dict[str, str], journal_path: Path) -> tuple[float, float]:
     """Writes 20 candidates, waits as long as the page was told to, and asks."""
     _, answer = ask_once(page, known)
     with Journal.open(journal_path) as journal, Reader(journal_path) as reader:
         add_candidates(journal, 20, first=reader.proposed(), scored_share=0.3)
     time.sleep(answer["wait"])
+    before = server.cpu_seconds()
     seconds, answer = ask_once(page, known)
     assert answer["sections"], "the update was due"
-    return seconds
+    return seconds, server.cpu_seconds() - before
 
 
 def searched(runs: Path, name: str, candidates: int) -> float:
@@ -143,16 +175,16 @@ def searched(runs: Path, name: str, candidates: int) -> float:
 
 
 @contextlib.contextmanager
-def watched_by(what: str, runs: Path, name: str) -> Iterator[None]:
+def watched_by(what: str, runs: Path, name: str) -> Iterator[Server]:
     """The dashboard, and a process that "ask"s it or "browse"s it; both have started up before the search begins."""
-    with served(runs) as address:
-        wait_until_it_answers(address)
-        command = [sys.executable, "-m", "benchmarks.dashboard", what, f"{address}/runs/{name}"]
+    with served(runs) as server:
+        wait_until_it_answers(server.address)
+        command = [sys.executable, "-m", "benchmarks.dashboard", what, f"{server.address}/runs/{name}"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
             try:
-                yield
+                yield server
             finally:
                 process.terminate()
 
@@ -197,8 +229,13 @@ def throughput(pairs: int, candidates: int, browser: bool) -> None:
         runs = Path(folder)
         for pair in range(pairs):
             alone = searched(runs, f"alone-{pair}", candidates)
-            with watched_by("browse" if browser else "ask", runs, f"watched-{pair}"):
+            with watched_by("browse" if browser else "ask", runs, f"watched-{pair}") as server:
+                before, started = server.cpu_seconds(), time.monotonic()
                 watched = searched(runs, f"watched-{pair}", candidates)
+                whole = (time.monotonic() - started) * (os.cpu_count() or 1)
+                print(
+                    f"the server took {100 * (server.cpu_seconds() - before) / whole:.2f} % of the machine's processor time"
+                )
             ratios.append(watched / alone)
             print(
                 f"alone {alone:.2f}/s, with {PAGES} pages {watched:.2f}/s: {100 * (watched / alone - 1):+.2f} %",
