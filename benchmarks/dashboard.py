@@ -233,9 +233,7 @@ def throughput(pairs: int, candidates: int, browser: bool) -> None:
                 before, started = server.cpu_seconds(), time.monotonic()
                 watched = searched(runs, f"watched-{pair}", candidates)
                 whole = (time.monotonic() - started) * (os.cpu_count() or 1)
-                print(
-                    f"the server took {100 * (server.cpu_seconds() - before) / whole:.2f} % of the machine's processor time"
-                )
+                print(f"the server took {100 * (server.cpu_seconds() - before) / whole:.2f} % of the processor time")
             ratios.append(watched / alone)
             print(
                 f"alone {alone:.2f}/s, with {PAGES} pages {watched:.2f}/s: {100 * (watched / alone - 1):+.2f} %",

@@ -81,7 +81,7 @@ def _ways_out(tally: Tally) -> list[tuple[str, int, int]]:
         (not free, -count, str(test)) for (kind, test, free), count in tally.verdicts.items() if kind == "rejected"
     )
     ways = [
-        (f"rejected {'after training' if trained else 'without training'}: {test}", -count, LOST)
+        (f"rejected {'in training' if trained else 'without training'}: {test}", -count, LOST)
         for trained, count, test in rejected
     ]
     ways.append(("failed: the evaluation broke", tally.count("failed"), BROKEN))
@@ -109,7 +109,7 @@ def _progress_figure(runs: list[NamedTally], curves: dict[str, Progress], anchor
         lines.append(Line(run.name, x.tolist(), mean.tolist(), (mean - spread).tolist(), (mean + spread).tolist()))
     label = {"candidates": "scored candidates", "cost": "training steps (millions)"}[against]
     axes = Axes(label, PERCENT, levels=_reference_level(runs[0].tally, anchor), legend=len(runs) > 1)
-    title = f"Top 10 {f'on {anchor}' if anchor else 'averaged over the anchors'}, by {against}"
+    title = f"Top 10 {f'on {anchor}' if anchor else 'on average'}{' against cost' if against == 'cost' else ''}"
     name = file_name("progress", against, *([anchor] if anchor else []))
     rows = [(line.label, *row) for line in lines for row in zip(line.x, line.y, line.low, line.high, strict=True)]
     columns = ("run", label, "mean_percent", "mean_minus_std", "mean_plus_std")
