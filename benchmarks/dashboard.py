@@ -40,6 +40,7 @@ from evonorm.workers import WorkerSettings
 from tests.report.synthetic_run import add_candidates, write_run
 
 PAGES = 10
+FRESH_SERVERS = 3
 COMMAND = [sys.executable, "-c", "from evonorm.cli import main; main()", "dashboard", "--port", "0", "--runs"]
 FLAGS = ["--no-sandbox", "--disable-quic", "--disable-background-networking"]
 
@@ -112,12 +113,12 @@ def latency(runs: Path, candidates: int) -> None:
         "while catching up": [],
         "update": [],
     }
-    for start in range(5):
+    for start in range(FRESH_SERVERS):
         with served(runs) as server:
             wait_until_it_answers(server.address)
             page = f"{server.address}/runs/big"
             found["first page, fresh server"].append(costs(server, lambda page=page: timed(page)[0]))  # type: ignore[misc]
-            if start == 4:
+            if start == FRESH_SERVERS - 1:
                 known: dict[str, str] = {}
                 found["while catching up"] += catch_up(server, page, known)
                 found["update"] += [update_after_news(server, page, known, journal_path) for _ in range(10)]

@@ -5,7 +5,6 @@ work of another again.
 """
 
 import asyncio
-import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -127,7 +126,6 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def serve(runs: Path, place: socket.socket, hosts: tuple[str, ...]) -> None:
-    """Answers until Ctrl-C. Steps back behind everything else on the machine: the search comes first."""
-    os.nice(10)
+    """Answers until Ctrl-C."""
     config = uvicorn.Config(create_app(runs, hosts), log_level="warning", access_log=False)
     uvicorn.Server(config).run(sockets=[place])
