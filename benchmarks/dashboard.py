@@ -257,7 +257,7 @@ def main() -> None:
     elif chosen.what == "browse":
         keep_browsing(chosen.page)
     elif chosen.what == "throughput":
-        throughput(chosen.pairs, chosen.candidates or 400, chosen.browser)
+        throughput(chosen.pairs, chosen.candidates or 1500, chosen.browser)
     else:
         with contextlib.ExitStack() as stack:
             runs = chosen.runs or Path(stack.enter_context(tempfile.TemporaryDirectory()))

@@ -14,6 +14,7 @@ from evonorm.graph.graph import INITIAL_NODES, Graph
 
 SWEEPS = 8
 STARTS = 5
+STRAIGHTNESS = 6.0
 WAYPOINT_WIDTH = 14.0
 
 Spot = tuple[int, int]  # (node number, row): the node itself, or a waypoint of its edges in a lower row
@@ -156,11 +157,17 @@ def _positions(
     x: dict[Spot, float] = {}
     for row in order:
         x.update(_spread(row, dict.fromkeys(row, 0.0), size, gap))
-    for sweep in range(SWEEPS):
+    for sweep in range(3 * SWEEPS):
         for row in order if sweep % 2 == 0 else reversed(order):
-            wishes = {spot: _mean([x[n] for n in neighbours.get(spot, [spot])]) for spot in row}
+            wishes = {spot: _wish(spot, neighbours.get(spot, [spot]), x) for spot in row}
             x.update(_spread(row, wishes, size, gap))
     return x
+
+
+def _wish(spot: Spot, neighbours: list[Spot], x: dict[Spot, float]) -> float:
+    """The middle of the neighbours; waypoints of one edge pull each other harder, so that long edges are straight."""
+    pulls = [STRAIGHTNESS if n[0] == spot[0] else 1.0 for n in neighbours]
+    return sum(pull * x[n] for pull, n in zip(pulls, neighbours, strict=True)) / sum(pulls)
 
 
 def _spread(row: list[Spot], wishes: dict[Spot, float], size: dict[Spot, float], gap: float) -> dict[Spot, float]:

@@ -13,7 +13,12 @@ from evonorm.report.questions import ask
 from evonorm.report.tally import Tally
 
 LONGEST_ANCESTRY = 12
-LOOKED_AT = 40  # best candidates among which equal formulas are found
+LOOKED_AT = 500  # best candidates among which equal functions are found
+
+# A search proposes its references first, so there is no need to look through all proposals.
+_REFERENCES = "SELECT idx FROM proposals WHERE idx < 100 AND origin = 'reference'"
+_BEST = """SELECT p.idx, p.graph FROM outcomes o JOIN proposals p USING (idx)
+    WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ?"""
 
 
 @dataclass(frozen=True)
@@ -54,17 +59,20 @@ def readable(graph: Graph) -> str:
 
 def top_entries(reader: Reader, number: int = 10) -> list[TopEntry]:
     """The best candidates by average accuracy, equal functions once."""
-    found: dict[str, list[Candidate]] = {}
-    for candidate in reader.best(max(LOOKED_AT, number)):
-        found.setdefault(_kept_key(candidate.proposal.graph), []).append(candidate)
+    found: dict[str, list[int]] = {}
+    for index, text in ask(reader, _BEST, (LOOKED_AT,)):
+        found.setdefault(_key_of(text), []).append(index)
     entries = []
-    for candidate, *twins in list(found.values())[:number]:
+    for index, *twins in list(found.values())[:number]:
+        candidate = reader.candidate(index)
         assert isinstance(candidate.outcome, Scores)
         entries.append(TopEntry(candidate, candidate.outcome, len(twins), ancestry(reader, candidate)))
     return entries
 
 
-_kept_key = functools.lru_cache(300)(canonical_key)  # a live page meets the same graphs again and again
+@functools.lru_cache(2000)  # a live page meets the same graphs again and again
+def _key_of(text: str) -> str:
+    return canonical_key(Graph.decode(text))
 
 
 def ancestry(reader: Reader, candidate: Candidate) -> list[Ancestor]:
@@ -96,7 +104,7 @@ def what_was_run(reader: Reader, tally: Tally) -> list[tuple[str, str]]:
     return [
         ("method", f"{method}, {_batch_words(search)}, seed {header.get('seed')}"),
         ("data", str(_table(header.get("data")).get("name", "not named"))),
-        ("references", ", ".join(tally.references) or "none yet"),
+        ("references", ", ".join(_reference_words(reader.candidate(i)) for (i,) in ask(reader, _REFERENCES)) or "none"),
         ("begun", f"{header.get('created', 'unknown')}, {state(reader)}"),
         ("machine", f"{machine.get('processor', 'unknown')}, {machine.get('cores', '?')} cores"),
         ("software", ", ".join(f"{name} {version}" for name, version in versions.items()) or "unknown"),
@@ -105,6 +113,11 @@ def what_was_run(reader: Reader, tally: Tally) -> list[tuple[str, str]]:
         ("scored", f"{tally.count('scores'):,}, references included"),
         ("cost", f"{tally.steps:,} training steps, {duration(tally.seconds)} of worker time"),
     ]
+
+
+def _reference_words(reference: Candidate) -> str:
+    name = str(reference.proposal.name)
+    return name if isinstance(reference.outcome, Scores) else f"{name} ({verdict(reference.outcome)})"
 
 
 def _table(value: Any) -> dict[str, Any]:

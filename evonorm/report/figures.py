@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
@@ -77,12 +78,16 @@ def funnel_figure(tally: Tally) -> Figure:
 
 
 def _ways_out(tally: Tally) -> list[tuple[str, int, int]]:
-    rejected = sorted(
-        (not free, -count, str(test)) for (kind, test, free), count in tally.verdicts.items() if kind == "rejected"
-    )
+    """Label, count and series of each; tests that look at the graph alone come before those that train."""
+    counts: Counter[str] = Counter()
+    trains: set[str] = set()
+    for (kind, test, untrained), count in tally.verdicts.items():
+        if kind == "rejected":
+            counts[str(test)] += count
+            trains |= set() if untrained else {str(test)}  # such a test can also turn down before the first step
     ways = [
-        (f"rejected {'in training' if trained else 'without training'}: {test}", -count, LOST)
-        for trained, count, test in rejected
+        (f"rejected {'in training' if test in trains else 'without training'}: {test}", counts[test], LOST)
+        for test in sorted(counts, key=lambda test: (test in trains, -counts[test], test))
     ]
     ways.append(("failed: the evaluation broke", tally.count("failed"), BROKEN))
     ways.append(("in work, or not read yet", tally.pending + tally.last - tally.read, BROKEN))
@@ -93,7 +98,9 @@ def progress_figures(runs: list[NamedTally]) -> list[Figure]:
     """The paper's figure for the average and for every anchor, and the average against what it cost."""
     curves = {run.name: search_progress(run.tally.scored, run.window) for run in runs}
     anchors = sorted({anchor for run in runs for anchor in run.tally.scored.anchors})
-    figures = [_progress_figure(runs, curves, None, "candidates"), _progress_figure(runs, curves, None, "cost")]
+    figures = [_progress_figure(runs, curves, None, "candidates")]
+    if any(run.tally.steps for run in runs):
+        figures.append(_progress_figure(runs, curves, None, "cost"))
     figures += [_progress_figure(runs, curves, anchor, "candidates") for anchor in anchors]
     return figures
 
@@ -104,10 +111,10 @@ def _progress_figure(runs: list[NamedTally], curves: dict[str, Progress], anchor
         found, column = curves[run.name], _column(run.tally, anchor)
         if column is None:
             continue
-        x = found.candidates if against == "candidates" else found.spent_steps / 1e6
+        x = found.candidates if against == "candidates" else found.spent_steps
         mean, spread = 100 * found.means[:, column], 100 * found.spreads[:, column]
         lines.append(Line(run.name, x.tolist(), mean.tolist(), (mean - spread).tolist(), (mean + spread).tolist()))
-    label = {"candidates": "scored candidates", "cost": "training steps (millions)"}[against]
+    label = {"candidates": "scored candidates", "cost": "training steps"}[against]
     axes = Axes(label, PERCENT, levels=_reference_level(runs[0].tally, anchor), legend=len(runs) > 1)
     title = f"Top 10 {f'on {anchor}' if anchor else 'on average'}{' against cost' if against == 'cost' else ''}"
     name = file_name("progress", against, *([anchor] if anchor else []))

@@ -37,7 +37,7 @@ class LiveRun:
     digests: dict[str, str] = field(default_factory=dict)
     shown: str = ""  # the version that the page shows
     rendered: float = 0.0  # when it was last up to date, on the monotonic clock ...
-    cost: float = 0.0  # ... and how long making it took
+    cost: float = 0.0  # ... and the processor seconds that making it took
 
     @property
     def wait(self) -> float:
@@ -59,11 +59,11 @@ class LiveRun:
         self.rendered = time.monotonic()
 
     def _render(self) -> None:
-        started = time.monotonic()
+        started = time.thread_time()
         self.page = run_page(self.reader, self.tally, self.name, base=f"/runs/{self.name}")
         self.sections = self.page.sections()
         self.digests = {name: digest(section) for name, section in self.sections.items()}
-        self.shown, self.cost = self.tally.version, time.monotonic() - started
+        self.shown, self.cost = self.tally.version, time.thread_time() - started
 
     def named_tally(self) -> NamedTally:
         return NamedTally(self.name, self.tally, population_window(self.reader, PAPER_WINDOW))
