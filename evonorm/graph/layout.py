@@ -125,29 +125,42 @@ def _sort_by_neighbours(
 
 
 def _swapped(order: list[list[Spot]], links: set[tuple[Spot, Spot]]) -> list[list[Spot]]:
-    """Swaps neighbours as long as that takes away crossings."""
-    fewest, improved = _crossings(order, links), True
+    """Swaps neighbours as long as that takes away crossings, of which only those above and below the row can change."""
+    place = {spot: i for row in order for i, spot in enumerate(row)}
+    between = _by_row(links)
+    improved = True
     while improved:
         improved = False
-        for row in order:
+        for number, row in enumerate(order):
+            around = [between.get(number - 1, []), between.get(number, [])]
             for i in range(len(row) - 1):
-                row[i], row[i + 1] = row[i + 1], row[i]
-                crossings = _crossings(order, links)
-                if crossings < fewest:
-                    fewest, improved = crossings, True
+                one, other = row[i], row[i + 1]
+                before = sum(_count_crossings(each, place) for each in around)
+                place[one], place[other] = i + 1, i
+                if sum(_count_crossings(each, place) for each in around) < before:
+                    row[i], row[i + 1] = other, one
+                    improved = True
                 else:
-                    row[i], row[i + 1] = row[i + 1], row[i]
+                    place[one], place[other] = i, i + 1
     return order
+
+
+def _by_row(links: set[tuple[Spot, Spot]]) -> dict[int, list[tuple[Spot, Spot]]]:
+    """The links below each row."""
+    found: dict[int, list[tuple[Spot, Spot]]] = {}
+    for upper, lower in links:
+        found.setdefault(upper[1], []).append((upper, lower))
+    return found
 
 
 def _crossings(order: list[list[Spot]], links: set[tuple[Spot, Spot]]) -> int:
     place = {spot: i for row in order for i, spot in enumerate(row)}
-    by_row: dict[int, list[tuple[int, int]]] = {}
-    for upper, lower in links:
-        by_row.setdefault(upper[1], []).append((place[upper], place[lower]))
-    return sum(
-        (a[0] - b[0]) * (a[1] - b[1]) < 0 for pairs in by_row.values() for i, a in enumerate(pairs) for b in pairs[:i]
-    )
+    return sum(_count_crossings(each, place) for each in _by_row(links).values())
+
+
+def _count_crossings(links: list[tuple[Spot, Spot]], place: dict[Spot, int]) -> int:
+    ends = [(place[upper], place[lower]) for upper, lower in links]
+    return sum((a[0] - b[0]) * (a[1] - b[1]) < 0 for i, a in enumerate(ends) for b in ends[:i])
 
 
 def _positions(

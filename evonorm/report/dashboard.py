@@ -24,6 +24,7 @@ from starlette.routing import Route
 from evonorm.journal import JournalError
 from evonorm.report.dashboard_pages import DashboardPages, message_page, static_file
 from evonorm.report.run_place import NoSuchRunError
+from evonorm.report.templates import prepare
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -78,6 +79,7 @@ def create_app(runs: Path, hosts: tuple[str, ...] = LOCAL) -> Starlette:
 
     Without that check a web page elsewhere could have its own name point to this machine, and read along.
     """
+    prepare()
     board = Dashboard(runs)
     routes = [
         Route("/", board.all_runs),

@@ -37,7 +37,7 @@ class TopEntry:
 
     candidate: Candidate
     scores: Scores
-    twins: int  # further candidates among the best with the same canonical form
+    twins: int  # candidates with the same canonical form before the top is full
     ancestry: list[Ancestor]
 
     @property
@@ -61,9 +61,12 @@ def top_entries(reader: Reader, number: int = 10) -> list[TopEntry]:
     """The best candidates by average accuracy, equal functions once."""
     found: dict[str, list[int]] = {}
     for index, text in ask(reader, _BEST, (LOOKED_AT,)):
-        found.setdefault(_key_of(text), []).append(index)
+        key = _key_of(text)
+        if key not in found and len(found) == number:
+            break
+        found.setdefault(key, []).append(index)
     entries = []
-    for index, *twins in list(found.values())[:number]:
+    for index, *twins in found.values():
         candidate = reader.candidate(index)
         assert isinstance(candidate.outcome, Scores)
         entries.append(TopEntry(candidate, candidate.outcome, len(twins), ancestry(reader, candidate)))

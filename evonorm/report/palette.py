@@ -1,10 +1,9 @@
-"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito), for light and dark pages.
+"""Colours that people with any kind of colour vision can tell apart (Okabe and Ito); dark pages have theirs in CSS.
 
 Series also differ by dash and by marker, so that no figure depends on colour alone.
 """
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-SERIES_ON_DARK = ("#56B4E9", "#E69F00", "#1FB58F", "#D995BC", "#F0E442", "#6F9FD8")
 DASHES = (None, "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
 INK, SOFT, GRID = "#222222", "#5c6166", "#dfe3e6"
 

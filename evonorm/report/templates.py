@@ -22,6 +22,13 @@ def _environment() -> jinja2.Environment:
     )
 
 
+def prepare() -> None:
+    """Compiles every template now rather than at the first page."""
+    for path in sorted(PAGES.glob("*.html")):
+        _environment().get_template(path.name)
+    _module("sections.html")
+
+
 def style_sheet() -> Markup:
     return Markup((PAGES / "style.css").read_text())
 

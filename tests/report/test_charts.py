@@ -1,4 +1,5 @@
 import math
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -7,7 +8,7 @@ from evonorm.graph import Graph
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Bar, Cell, DotRow, Line, Mark, dot_rows, funnel, histogram, line_chart, scatter
 from evonorm.report.figures import response_figure
-from evonorm.report.palette import DASHES, SERIES, SERIES_ON_DARK
+from evonorm.report.palette import DASHES, SERIES
 from evonorm.report.response import STATISTICS, responses
 from evonorm.report.scales import Scale, nice_step, padded, tick_text
 from evonorm.report.templates import style_sheet
@@ -55,9 +56,10 @@ def test_a_gap_in_the_data_is_a_gap_in_the_line():
 
 
 def test_series_differ_by_more_than_colour_and_the_page_knows_them_all():
-    assert len(set(DASHES)) == len(DASHES) == len(set(SERIES)) == len(SERIES_ON_DARK)
-    style = style_sheet()
-    assert all(colour in style for colour in (*SERIES, *SERIES_ON_DARK))
+    assert len(set(DASHES)) == len(DASHES) == len(set(SERIES))
+    light, dark = (re.findall(r"--s\d: (#\w+)", part) for part in style_sheet().split("prefers-color-scheme: dark")[:2])
+    assert tuple(light) == SERIES
+    assert len(set(dark[: len(SERIES)])) == len(SERIES)
 
 
 def test_ticks():
