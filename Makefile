@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup test test-slow lint search bench-nano clean
+.PHONY: help setup test test-slow lint search bench-driver bench-nano clean
+MINUTES ?= 10
 .DEFAULT_GOAL := help
 
 help:  ## What can be made
@@ -18,6 +19,14 @@ $(VENV)/ready: pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt setuptools
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
 	@touch $@
+
+search: setup  ## Ten minutes of search on real CIFAR-10 (MINUTES=60 make search: an hour), then the leaderboard
+	@data=; $(BIN)/evonorm data cifar10 || { data="--data digits"; \
+	  echo "*** No CIFAR-10 to be had: searching on scikit-learn's digits instead. The figures say little about layers. ***"; }; \
+	$(BIN)/evonorm search recipes/laptop.toml --minutes $(MINUTES) $$data
+
+bench-driver: setup  ## What the search's driver costs by itself
+	$(BIN)/python benchmarks/driver.py
 
 lint: setup  ## Format, lint and types
 	$(BIN)/ruff format --check .
@@ -45,3 +54,26 @@ bench-nano: setup  ## How much cheaper a step of the nano anchors is than of the
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+bench-layers: setup  ## One layer against BatchNorm + ReLU, timm and torch.compile
+	$(BIN)/python -m benchmarks.layers
+	$(BIN)/python -m benchmarks.layers --random 200
+	$(BIN)/python -m benchmarks.layers --rivals
+	$(BIN)/python -m benchmarks.layers --limit
+
+bench-step: setup  ## Whole training steps against BatchNorm + ReLU, both layouts, one and two threads
+	$(BIN)/python -m benchmarks.steps --layers evonorm-s0 evonorm-b0 evonorm-s1 evonorm-s2 evonorm-b1 evonorm-b2
+	$(BIN)/python -m benchmarks.steps --channels-first
+	$(BIN)/python -m benchmarks.steps --threads 1
+
+SANITIZE := -std=c++17 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-math-errno -fopenmp -Wno-psabi
+FUZZ_SECONDS ?= 300
+
+sanitize: setup  ## The native kernel under the address and undefined-behaviour sanitizers, fuzzed
+	mkdir -p build
+	$(CXX) $(SANITIZE) -c native/engine_portable.cpp -o build/engine_portable.o
+	$(CXX) $(SANITIZE) -mavx2 -mfma -mf16c -c native/engine_avx2.cpp -o build/engine_avx2.o
+	$(CXX) $(SANITIZE) -w -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -c native/engine_avx512.cpp -o build/engine_avx512.o
+	$(CXX) $(SANITIZE) native/fuzz.cpp native/program.cpp native/dispatch.cpp build/engine_*.o -o build/fuzz
+	$(BIN)/python -m tests.kernels.write_programs build/programs.bin
+	OMP_NUM_THREADS=2 ./build/fuzz build/programs.bin $(FUZZ_SECONDS)

@@ -63,12 +63,12 @@ class Watch:
     """Notes speed and memory every thousand outcomes."""
 
     def __init__(self) -> None:
-        self.marks: list[tuple[int, float, int]] = []
+        self.marks: list[tuple[int, float, int, float]] = []
 
     def show(self, driver: Driver) -> None:
         done = driver.verdicts["scores"]
         if done // 1000 > len(self.marks):
-            self.marks.append((done, time.perf_counter(), resident_bytes()))
+            self.marks.append((done, time.perf_counter(), resident_bytes(), time.process_time()))
 
 
 def resident_bytes() -> int:
@@ -95,6 +95,7 @@ def measure(outcomes: int, capacity: int, settings: SearchSettings, folder: Path
         "population": len(search.population),
         "outcomes per second (median of thousands)": round(statistics.median(rates)),
         "slowest thousand": round(min(rates)),
+        "processor ms per outcome": round(1000 * (full[-1][3] - full[0][3]) / (full[-1][0] - full[0][0]), 3),
         "proposals per outcome": round(proposed / outcomes, 2),
         "memory when the population is full, MB": round(full[0][2] / 2**20, 1),
         "memory at the end, MB": round(full[-1][2] / 2**20, 1),

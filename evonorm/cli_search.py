@@ -12,7 +12,7 @@ from rich.console import Console
 
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.candidate_page import candidate_page
-from evonorm.experiments.leaderboard import candidate_json, leaderboard, leaderboard_table
+from evonorm.experiments.leaderboard import candidate_json, leaderboard, leaderboard_text
 from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.experiments.run_folder import RunFolder, fresh_name
 from evonorm.experiments.run_search import resume_search, start_search, stored_recipe
@@ -108,7 +108,7 @@ def top(
         }
         typer.echo(json.dumps(found, indent=2))
     else:
-        console.print(leaderboard_table(rows, references), highlight=False)
+        console.print(leaderboard_text(rows, references), highlight=False, soft_wrap=True)
 
 
 def show(name: Name, candidate: Index, runs: Runs = Path("runs")) -> None:
@@ -198,7 +198,7 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
         console.print(f"{error}\nThen go on with: evonorm resume {folder.name}", style="red", highlight=False)
         raise typer.Exit(1) from None
     with folder.reader() as reader:
-        console.print(leaderboard_table(leaderboard(reader, 5), reader.references()), highlight=False)
+        console.print(leaderboard_text(leaderboard(reader, 5), reader.references()), highlight=False, soft_wrap=True)
         console.print(run_status(folder, reader), highlight=False, soft_wrap=True)
     why = "Stopped" if ended == "stopped" else f"Its bound is met ({ended})"
     again = "" if ended == "stopped" else " with a larger bound"

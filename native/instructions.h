@@ -14,6 +14,16 @@ EVONORM_INLINE Vector guarded(Vector b) {
   return b < 0.0f ? at_most(b, all(-kSmallestDivisor)) : at_least(b, all(kSmallestDivisor));
 }
 EVONORM_INLINE Vector where_unguarded(Vector b, Vector v) { return absolute(b) < kSmallestDivisor ? zero() : v; }
+// NaN from either side.
+EVONORM_INLINE Vector larger_of(Vector a, Vector b) {
+  const Vector m = at_least(b, a);
+  return a == a ? m : a;
+}
+// g where a > b, half of it at ties
+EVONORM_INLINE Vector where_larger(Vector g, Vector a, Vector b) {
+  const Vector v = a == b ? 0.5f * g : g;
+  return a < b ? zero() : v;
+}
 // sign(a) * magnitude, and 0 at a = 0
 EVONORM_INLINE Vector signed_by(Vector a, Vector magnitude) {
   const Vector v = from_bits(bits(magnitude) ^ bits(sign_bit(a)));
@@ -37,7 +47,7 @@ EVONORM_FUNCTION(div, return a / guarded(b);)
 EVONORM_FUNCTION(div_plain, return a / b;)
 EVONORM_FUNCTION(recip, return 1.0f / guarded(a);)
 EVONORM_FUNCTION(recip_plain, return 1.0f / a;)
-EVONORM_FUNCTION(max, const Vector m = at_least(b, a); return a == a ? m : a;)  // NaN from either side
+EVONORM_FUNCTION(max, return larger_of(a, b);)
 EVONORM_FUNCTION(neg, return -a;)
 EVONORM_FUNCTION(sigmoid, return sigmoid(a);)
 EVONORM_FUNCTION(tanh, return hyperbolic_tangent(a);)
@@ -48,15 +58,29 @@ EVONORM_FUNCTION(square, return a * a;)
 EVONORM_FUNCTION(sqrt, return signed_by(a, square_root(absolute(a) + kSignedEps));)
 EVONORM_FUNCTION(sqrt_plus, return square_root(a + b);)
 EVONORM_FUNCTION(norm_plus, return square_root(a * a + b);)
-EVONORM_FUNCTION(mul_sigmoid, return a * sigmoid(b);)
-EVONORM_FUNCTION(swish, return a * sigmoid(a * b);)
-EVONORM_FUNCTION(mul_add_mul, return a * b + c * d;)
+// Fused pairs: the inner operation's operands come first.
+EVONORM_FUNCTION(sigmoid_mul, return sigmoid(a * b);)
+EVONORM_FUNCTION(mul_mul, return a * b * c;)
+EVONORM_FUNCTION(mul_fma, return a * b * c + d;)
+EVONORM_FUNCTION(div_fma, return a / b * c + d;)
+EVONORM_FUNCTION(max_fma, return larger_of(a, b) * c + d;)
+EVONORM_FUNCTION(recip_max, return 1.0f / larger_of(a, b);)
+EVONORM_FUNCTION(div_max, return c / larger_of(a, b);)
+EVONORM_FUNCTION(fma_max, return larger_of(a * b + c, d);)
+EVONORM_FUNCTION(add_max, return larger_of(a + b, c);)
+EVONORM_FUNCTION(sub_max, return larger_of(a - b, c);)
 EVONORM_FUNCTION(sub_mul, return (a - b) * c;)
+EVONORM_FUNCTION(sub_mul_max, return larger_of((a - b) * c, d);)
+EVONORM_FUNCTION(mul_add_mul, return a * b + c * d;)
+EVONORM_FUNCTION(mul_sigmoid_grad, return a * b * (c - c * c);)
+EVONORM_FUNCTION(mul_tanh_grad, return a * b * (1.0f - c * c);)
+EVONORM_FUNCTION(mul_max_grad, return where_larger(a * b, c, d);)
 // Adjoints: a is the adjoint g of the result.
 EVONORM_FUNCTION(mul_div, return a * b / c;)
+EVONORM_FUNCTION(div_grad_guarded, return where_unguarded(c, -(a * b) / guarded(c));)
 EVONORM_FUNCTION(neg_mul, return -(a * b);)
 EVONORM_FUNCTION(neg_mul_guarded, return where_unguarded(c, -(a * b));)
-EVONORM_FUNCTION(max_grad, const Vector v = b == c ? 0.5f * a : a; return b < c ? zero() : v;)  // ties in halves
+EVONORM_FUNCTION(max_grad, return where_larger(a, b, c);)
 EVONORM_FUNCTION(sigmoid_grad, return a * (b - b * b);)
 EVONORM_FUNCTION(tanh_grad, return a * (1.0f - b * b);)
 EVONORM_FUNCTION(log_grad, const Vector v = a / (absolute(b) + kSignedEps); return b == 0.0f ? zero() : v;)

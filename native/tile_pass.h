@@ -15,13 +15,22 @@ struct BoundInstruction {
   TileCall call;
 };
 
+// A pointer of a bound instruction that follows the tile through x, gy or out.
+struct MovingPointer {
+  const float** pointer;
+  int32_t reg;
+};
+
 // A pass with its buffers, one per thread.
 class TilePass {
  public:
-  void carve(const Context& c, const Pass& pass, Carver& carver) {
+  // `first`: nothing has touched the sample in this phase, so it comes from memory and is worth fetching ahead.
+  void carve(const Context& c, const Pass& pass, bool first, Carver& carver) {
     const Geometry& g = c.geometry;
     pass_ = &pass;
+    fetch_ahead_ = first && !g.staged;
     instructions_ = carver.take<BoundInstruction>(pass.instructions.size());
+    moving_ = carver.take<MovingPointer>(pass.instructions.size() * (kMaxOperands + 1));
     registers_ = carver.take<Operand>(pass.registers());
     moments_ = carver.take<TileMomentSums>(pass.moments.size());
     spare_ = carver.take<float>(2 * larger(g.tile_channels, g.tile_planes) + 4 * kLanes);
@@ -52,9 +61,13 @@ class TilePass {
   float* buffer(int32_t reg) const { return const_cast<float*>(registers_[reg].p); }
   size_t accumulators() const { return pass_->accumulators.size(); }
 
+  void follow_tile(const float** pointer, int32_t reg) { moving_[moving_count_++] = {pointer, reg}; }
+
   // Fills the instructions' operands from the registers; x, gy and out are set tile by tile.
   void bind(int64_t width, int64_t jump, bool by_plane) {
     const int64_t accumulator_jump = by_plane ? kLanes : 0;
+    moving_count_ = 0;
+    planes_ = vectors_ = -1;
     for (size_t n = 0; n < pass_->instructions.size(); ++n) {
       const Instruction& i = pass_->instructions[n];
       TileCall& call = instructions_[n].call;
@@ -63,31 +76,43 @@ class TilePass {
       call.by_plane = by_plane;
       call.dense = true;
       call.out = i.dst == REGISTER_OUT ? nullptr : buffer(i.dst);
+      if (i.dst == REGISTER_OUT) follow_tile(const_cast<const float**>(&call.out), i.dst);
       call.out_jump = i.mode == REDUCE ? accumulator_jump : jump;
       for (int k = 0; k < kMaxOperands && i.operands[k] >= 0; ++k) {
         Operand& operand = call.in[k];
         operand = i.operands[k] < FIRST_TEMPORARY ? Operand{nullptr, kLanes, 0} : registers_[i.operands[k]];
+        if (i.operands[k] < FIRST_TEMPORARY) follow_tile(&operand.p, i.operands[k]);
         if (operand.step) operand.jump = jump;
         call.dense &= operand.step != 0;
       }
     }
   }
 
-  void run_tile(const SampleTensors& tensors, int64_t offset, int64_t planes, int64_t vectors, int64_t jump) {
+  // The size of the tiles that follow.
+  void resize(int64_t planes, int64_t vectors, int64_t jump) {
+    if (planes == planes_ && vectors == vectors_) return;
+    planes_ = planes, vectors_ = vectors;
     for (size_t n = 0; n < pass_->instructions.size(); ++n) {
-      const Instruction& i = pass_->instructions[n];
       TileCall& call = instructions_[n].call;
-      call.planes = planes;
-      call.vectors = vectors;
-      if (i.dst == REGISTER_OUT) call.out = tensors.base[REGISTER_OUT] + offset;
-      for (int k = 0; k < kMaxOperands && i.operands[k] >= 0; ++k)
-        if (i.operands[k] < FIRST_TEMPORARY) call.in[k].p = tensors.base[i.operands[k]] + offset;
-      if (planes > 1 && call.dense && i.mode != REDUCE) {  // nothing changes from plane to plane: one long run
-        call.planes = 1;
-        call.vectors = planes * jump / kLanes;
-      }
-      instructions_[n].run(call);
+      // where nothing changes from plane to plane it is one long run
+      const bool flat = planes > 1 && call.dense && pass_->instructions[n].mode != REDUCE;
+      call.planes = flat ? 1 : planes;
+      call.vectors = flat ? planes * jump / kLanes : vectors;
     }
+  }
+
+  // `next` is where the tile after this one begins: it is fetched while this one is computed.
+  void run_tile(const SampleTensors& tensors, int64_t offset, int64_t next, int64_t floats) {
+    for (int64_t m = 0; m < moving_count_; ++m) *moving_[m].pointer = tensors.base[moving_[m].reg] + offset;
+    if (fetch_ahead_) {
+      if (pass_->reads_x) prefetch(tensors.base[REGISTER_X] + next, floats);
+      if (pass_->reads_gy) prefetch(tensors.base[REGISTER_GY] + next, floats);
+      if (pass_->adds_to_out) prefetch(tensors.base[REGISTER_OUT] + next, floats);
+    }
+    for (size_t n = 0; n < pass_->instructions.size(); ++n) instructions_[n].run(instructions_[n].call);
+  }
+  static void prefetch(const float* p, int64_t floats) {
+    for (int64_t i = 0; i < floats; i += 16) __builtin_prefetch(p + i);  // a cache line each; beyond the end is harmless
   }
 
   const float* moment_source(const TileMoment& m, const SampleTensors& tensors, int64_t offset) const {
@@ -141,7 +166,8 @@ class TilePass {
     for (int64_t row = begin; row < end; row += g.tile_rows) {
       const int64_t rows = smaller(g.tile_rows, end - row), length = rows * channels;
       const int64_t offset = row * g.row_channels + first;
-      run_tile(tensors, offset, 1, length / kLanes, 0);
+      resize(1, length / kLanes, 0);
+      run_tile(tensors, offset, offset + g.tile_rows * g.row_channels, length);
       for (size_t m = 0; m < pass_->moments.size(); ++m) {
         const float* const t = moment_source(pass_->moments[m], tensors, offset);
         if (row == begin) start_row_moments(t, rows, channels, width, spare_, moments_[m]);
@@ -181,7 +207,8 @@ class TilePass {
       clear_accumulators(g);
       for (int64_t at = 0; at < g.plane; at += g.tile_length) {
         const int64_t length = smaller(g.tile_length, g.plane - at), offset = first * g.plane + at;
-        run_tile(tensors, offset, planes, length / kLanes, g.tile_length);
+        resize(planes, length / kLanes, g.tile_length);
+        run_tile(tensors, offset, offset + planes * length, planes * length);
         for (size_t m = 0; m < pass_->moments.size(); ++m) {
           const float* const t = moment_source(pass_->moments[m], tensors, offset);
           if (at == 0) start_plane_moments(t, planes, length, moments_[m]);
@@ -227,9 +254,11 @@ class TilePass {
   BoundInstruction* instructions_;
   Operand* registers_;
   TileMomentSums* moments_;
+  MovingPointer* moving_;
+  int64_t moving_count_, planes_, vectors_;
   float* spare_;
   double* sums_;
-  bool channels_expanded_;
+  bool channels_expanded_, fetch_ahead_;
 };
 
 }  // namespace EVONORM_ISA

@@ -43,16 +43,26 @@ class Driver:
         self.backlog: deque[Proposal] = deque()
         self.attempts: Counter[int] = Counter()
         self.anchors: tuple[str, ...] = ()
+        self.best: dict[str, float] = {}  # accuracy by anchor, references not among them
+        self.references: list[Candidate] = []
         self.stopping = False
         self.broken: str | None = None  # why nothing can be evaluated at all
 
-    def take_up(self, pending: list[Proposal], verdicts: dict[str, int], references: list[Candidate]) -> None:
-        """What earlier sessions left in flight, what they had counted, and how long the references took."""
+    def take_up(
+        self,
+        pending: list[Proposal],
+        verdicts: dict[str, int],
+        best: dict[str, float],
+        references: list[Candidate],
+    ) -> None:
+        """What earlier sessions left in flight, counted and found, and how long the references took."""
         self.backlog.extend(pending)
+        self.best.update(best)
+        self.references.extend(references)
         self.verdicts.update({verdict: number for verdict, number in verdicts.items() if verdict != "pending"})
         self.anchors = self.search.population.anchors
         for reference in references:
-            if reference.proposal.name == TIME_REFERENCE and reference.outcome:
+            if reference.proposal.name == TIME_REFERENCE and reference.outcome is not None:
                 self.workers.time_limit = stage_limits(reference.outcome, self.recipe.workers)
 
     def run(self) -> str:
@@ -179,6 +189,11 @@ class Driver:
         self.journal.add_outcome(proposal.index, outcome)
         self.search.tell(proposal.index, outcome)
         self.verdicts[verdict_of(outcome)] += 1
+        if proposal.origin == "reference":
+            self.references.append(Candidate(proposal, outcome))
+        elif isinstance(outcome, Scores):
+            for anchor, accuracy in outcome.accuracies.items():
+                self.best[anchor] = max(accuracy, self.best.get(anchor, 0.0))
         if proposal.name == TIME_REFERENCE:
             self.workers.time_limit = stage_limits(outcome, self.recipe.workers)
 

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from rich.box import SIMPLE
-from rich.table import Table
+from rich.text import Text
 
 from evonorm.graph import canonical_key
 from evonorm.journal import Candidate, Reader, Rejected, Scores
@@ -37,19 +36,23 @@ def leaderboard(reader: Reader, length: int) -> list[Row]:
     return list(best.values())
 
 
-def leaderboard_table(rows: list[Row], references: list[Candidate]) -> Table:
-    """Candidates first, then the references; accuracies in %."""
+def leaderboard_text(rows: list[Row], references: list[Candidate]) -> Text:
+    """Candidates first, then the references; accuracies in %. Lines, not a table: formulas may be long."""
     anchors = _anchors([row.candidate for row in rows] + references)
-    table = Table("", "candidate", "%", *map(_short, anchors), box=SIMPLE)
-    table.add_column("formula, then * gamma + beta", overflow="fold", min_width=30)
+    heads = ["mean", *(anchor.removesuffix("-nano").removesuffix("-cifar") for anchor in anchors)]
+    widths = [max(7, len(head) + 2) for head in heads]
+    text = Text(f"{'':4}{'candidate':>12}{_columns(heads, widths)}   formula, then * gamma + beta\n", style="bold")
     for rank, row in enumerate(rows, start=1):
-        proposal = row.candidate.proposal
         again = f"   ({row.copies + 1} times)" if row.copies else ""
-        table.add_row(str(rank), str(proposal.index), *_figures(row.candidate, anchors), f"{proposal.graph}{again}")
+        figures = _columns(_figures(row.candidate, anchors), widths)
+        proposal = row.candidate.proposal
+        text.append(f"{rank:4}{proposal.index:12}{figures}   {proposal.graph}{again}\n", style="not bold")
     for reference in references:
-        proposal = reference.proposal
-        table.add_row("", proposal.name, *_figures(reference, anchors), str(proposal.graph), style="dim")
-    return table
+        figures = _columns(_figures(reference, anchors), widths)
+        text.append(
+            f"{'':4}{reference.proposal.name:>12}{figures}   {reference.proposal.graph}\n", style="not bold dim"
+        )
+    return text
 
 
 def candidate_json(candidate: Candidate) -> dict[str, Any]:
@@ -72,14 +75,17 @@ def _anchors(candidates: list[Candidate]) -> list[str]:
     return sorted({anchor for outcome in scored for anchor in outcome.accuracies})
 
 
-def _short(anchor: str) -> str:
-    return anchor.removesuffix("-nano").removesuffix("-cifar")
+def _columns(words: list[str], widths: list[int]) -> str:
+    if len(words) == 1:
+        return f"{words[0]:>{sum(widths)}}"
+    return "".join(f"{word:>{width}}" for word, width in zip(words, widths, strict=True))
 
 
 def _figures(candidate: Candidate, anchors: list[str]) -> list[str]:
+    """Mean and anchors of a scored candidate; else one word for what came of it."""
     outcome = candidate.outcome
     if isinstance(outcome, Scores):
         return [f"{100 * each:.2f}" for each in (outcome.average, *(outcome.accuracies[anchor] for anchor in anchors))]
     if isinstance(outcome, Rejected):
-        return [f"rejected: {outcome.test}", *("" for _ in anchors)]
-    return ["…" if outcome is None else "failed", *("" for _ in anchors)]
+        return [f"rejected by {outcome.test}"]
+    return ["in work" if outcome is None else "failed"]

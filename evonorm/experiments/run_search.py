@@ -21,7 +21,7 @@ from evonorm.experiments.run_folder import RunFolder
 from evonorm.experiments.search_display import create_display
 from evonorm.experiments.settings import settings_to_table
 from evonorm.experiments.surroundings import surroundings
-from evonorm.journal import Journal, Reader, RunLock
+from evonorm.journal import Candidate, Journal, Reader, RunLock
 from evonorm.search import Search, reject_without_training
 from evonorm.workers import WorkerSettings, create_workers
 from evonorm.workers.process import end_leftovers
@@ -105,7 +105,7 @@ def _run_session(
         stack.callback(display.close)
         cache = ReferenceCache(folder.reference_cache, recipe, here)
         driver = Driver(recipe, search, journal, workers, budget, cache, display)
-        driver.take_up(pending, reader.verdicts(), reader.references())
+        driver.take_up(pending, reader.verdicts(), reader.best_by_anchor(), settled(reader.references()))
         with _stopped_by_signals(driver, folder.name):
             ended = driver.run()
         with journal.transaction():
@@ -113,6 +113,10 @@ def _run_session(
             if ended == "minutes":
                 journal.add_event("not reproducible", {"why": "the clock decided how far it went"})
     return ended
+
+
+def settled(candidates: list[Candidate]) -> list[Candidate]:
+    return [candidate for candidate in candidates if candidate.outcome is not None]
 
 
 def _last_budget(reader: Reader) -> Budget:

@@ -4,11 +4,10 @@ import time
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 from rich.text import Text
 
 from evonorm.experiments.driver import Driver
-from evonorm.experiments.leaderboard import leaderboard, leaderboard_table
+from evonorm.experiments.leaderboard import leaderboard, leaderboard_text
 from evonorm.journal import Reader, Scores
 
 TOP = 5
@@ -23,7 +22,7 @@ class LiveDisplay:
         self._live.start()
         self._drawn = 0.0
         self._scores = -1
-        self._table = Table()
+        self._top = Text()
 
     def show(self, driver: Driver) -> None:
         now = time.monotonic()
@@ -32,10 +31,11 @@ class LiveDisplay:
         self._drawn = now
         if driver.verdicts["scores"] != self._scores:
             self._scores = driver.verdicts["scores"]
-            self._table = leaderboard_table(leaderboard(self._reader, TOP), self._reader.references())
+            self._top = leaderboard_text(leaderboard(self._reader, TOP), self._reader.references())
         lines = [Text(f"{self._title}  {time_line(driver)}", style="bold"), Text(count_line(driver))]
+        lines.append(Text(best_line(driver)))
         lines += [Text(f"  {at_work(driver, index)}", style="dim") for index in driver.in_flight]
-        self._live.update(Group(*lines, self._table), refresh=True)
+        self._live.update(Group(*lines, self._top), refresh=True)
 
     def close(self) -> None:
         self._live.stop()
@@ -53,7 +53,7 @@ class PlainDisplay:
     def show(self, driver: Driver) -> None:
         if driver.verdicts["scores"] != self._scores:
             self._scores = driver.verdicts["scores"]
-            self._show_new_best()
+            self._show_new_best(driver)
         now = time.monotonic()
         if now - self._printed >= self._every:
             self._printed = now
@@ -62,7 +62,7 @@ class PlainDisplay:
     def close(self) -> None:
         pass
 
-    def _show_new_best(self) -> None:
+    def _show_new_best(self, driver: Driver) -> None:
         best = self._reader.best(1)
         if not best or best[0].proposal.index == self._best:
             return
@@ -72,6 +72,7 @@ class PlainDisplay:
         accuracies = ", ".join(f"{anchor} {100 * each:.2f}" for anchor, each in sorted(outcome.accuracies.items()))
         self._print(f"new best: candidate {self._best}, {100 * outcome.average:.2f} % ({accuracies})")
         self._print(f"  {best[0].proposal.graph}")
+        self._print(f"  {best_line(driver)}")
 
     def _print(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -98,6 +99,18 @@ def count_line(driver: Driver) -> str:
         f"{driver.search.proposed} proposed, {sum(rejected.values())} rejected ({by_test or 'none'}),"
         f" {driver.verdicts['scores']} trained, {driver.verdicts['failed']} failed, {len(driver.in_flight)} in work"
     )
+
+
+def best_line(driver: Driver) -> str:
+    """The best accuracy on each anchor, beside what the references have there."""
+    scored = [(each.proposal.name, each.outcome) for each in driver.references if isinstance(each.outcome, Scores)]
+    anchors = sorted(driver.best or {anchor for _, outcome in scored for anchor in outcome.accuracies})
+    parts = []
+    for anchor in anchors:
+        best = f"{100 * driver.best[anchor]:.1f}" if anchor in driver.best else "none yet"
+        beside = ", ".join(f"{name} {100 * outcome.accuracies[anchor]:.1f}" for name, outcome in scored)
+        parts.append(f"{anchor} {best}" + (f" ({beside})" if beside else ""))
+    return f"best %: {'; '.join(parts) or 'none yet'}"
 
 
 def at_work(driver: Driver, index: int) -> str:

@@ -95,5 +95,4 @@ class Journal:
         self.connection.execute("INSERT INTO events (kind, body, time) VALUES (?, ?, ?)", row)
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+_text = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode

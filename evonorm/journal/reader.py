@@ -74,6 +74,12 @@ class Reader:
         """Scored candidates by average accuracy, references not among them; ties go to the earlier one."""
         return [_candidate(row) for row in self._rows(_BEST, (limit, offset))]
 
+    def best_by_anchor(self) -> dict[str, float]:
+        """The best accuracy on each anchor, references not among them; reads every score once."""
+        scored = "FROM outcomes o JOIN proposals p USING (idx), json_each(o.body, '$.accuracies') each"
+        chosen = "WHERE o.average IS NOT NULL AND p.origin != 'reference' AND json_valid(o.body) GROUP BY each.key"
+        return dict(self._rows(f"SELECT each.key, max(each.value) {scored} {chosen}"))
+
     def references(self) -> list[Candidate]:
         return [_candidate(row) for row in self._rows(f"{_JOINED} WHERE p.origin = 'reference' ORDER BY p.idx")]
 

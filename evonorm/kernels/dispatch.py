@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from evonorm.graph import Graph
+from evonorm.kernels.custom_op import layer_forward
 from evonorm.kernels.eager import run_eager
 from evonorm.kernels.library import find_library, prepared_layer
 from evonorm.kernels.native import DTYPES, run_native
@@ -56,6 +57,8 @@ def run_layer(
                 " Unset it to fall back to eager."
             )
         return run_eager(graph, x, weight, bias, v0, v1, groups=groups, eps=eps, moving=moving)
+    if torch.compiler.is_compiling():
+        return run_operator(graph, x, vectors, groups, eps, moving)
     layer = prepared_layer(graph, eps, moving is None)
     if layer is None:
         if forced_kernel == "native":
@@ -64,11 +67,42 @@ def run_layer(
     return run_native(layer, x, vectors, groups, eps, moving)
 
 
+def run_operator(
+    graph: Graph,
+    x: Tensor,
+    vectors: tuple[Tensor, Tensor, Tensor | None, Tensor | None],
+    groups: int,
+    eps: float,
+    moving: Sequence[Tensor] | None,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The layer as one operator in a graph that torch is compiling or exporting."""
+    rows = native_export_rows(graph, eps, moving is None)
+    if rows is None:
+        return run_eager(graph, x, *vectors, groups=groups, eps=eps, moving=moving)
+    weight, bias, v0, v1 = [None if each is None else each.float() for each in vectors]
+    assert weight is not None
+    assert bias is not None
+    wide_moving = [] if moving is None else [each.float() for each in moving]
+    y, _, exports = layer_forward(
+        x, weight, bias, v0, v1, wide_moving, graph.encode(), groups, eps, training=moving is None
+    )
+    return y, tuple([exports[row] for row in rows])
+
+
+def native_export_rows(graph: Graph, eps: float, training: bool) -> tuple[int, ...] | None:
+    """Where the operator puts each batch moment; None if it cannot run this layer. Asked while tracing, not traced."""
+    layer = prepared_layer(graph, eps, training)
+    return None if layer is None else layer.export_rows
+
+
+# What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
+native_export_rows._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
 def fits_native(x: Tensor, vectors: Sequence[Tensor | None]) -> bool:
     """Whether the native kernel takes this input: plain CPU tensors, not empty, no functional transform around."""
     return (
-        not torch.compiler.is_compiling()
-        and x.is_cpu
+        x.is_cpu
         and x.dtype in DTYPES
         and x.numel() > 0
         and all(each is None or each.is_cpu for each in vectors)

@@ -87,16 +87,16 @@ class NormAct(nn.Module):
             self.track(moments)
         return y
 
-    @torch.no_grad()
     def track(self, moments: tuple[Tensor, ...]) -> None:
         """Moves the moving moments towards this batch's."""
         momentum: float | Tensor | None = self.momentum
         if momentum is None:
             self.num_batches_tracked += 1
-            momentum = self.num_batches_tracked.double().reciprocal()
+            momentum = self.num_batches_tracked.double().reciprocal().item()
         for name, new in zip(self.moving_names, moments, strict=True):
-            old = self.get_buffer(name)
-            old.mul_(1 - momentum).add_(momentum * new.to(old.dtype))
+            old = self._buffers[name]  # get_buffer would walk the dotted name on every step
+            assert old is not None
+            old.lerp_(new if new.dtype == old.dtype else new.to(old.dtype), momentum)
 
     def reset_running_stats(self) -> None:
         """Forgets the moving moments, as torch's BatchNorm does under this name."""

@@ -23,9 +23,9 @@ def by_hash(arguments, announce):
 
 
 def _fault(arguments, kinds):
-    """Which fault this candidate has: one in four has one, and always the same."""
+    """Which fault this candidate has: one in two has one, and always the same."""
     luck = hashlib.sha256(arguments["layer"].encode()).digest()[3]
-    return None if arguments["named"] or luck >= 64 else kinds[luck % len(kinds)]
+    return None if arguments["named"] or luck >= 128 else kinds[luck % len(kinds)]
 
 
 def faulty(arguments, announce):

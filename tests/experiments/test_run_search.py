@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -123,7 +124,7 @@ def test_a_faulty_candidate_costs_one_failed_outcome_and_never_the_search(tmp_pa
         reasons = {body["reason"] for _, body in reader.events("attempt failed")}
         assert {"crash", "time", "garbage", "error"} <= reasons
         assert sorted(attempts) == sorted(2 * [c.proposal.index for c in failed])
-        assert reader.verdicts()["scores"] > 10
+        assert reader.verdicts()["scores"] > 5
         assert all("NaN" not in str(c.outcome) for c in reader.best(100))
         assert any("time limit" in body["why"] for _, body in reader.events("not reproducible"))
     again, _ = search(tmp_path, "again", replace(recipe, workers=replace(settings, number=1)), candidates=40)
@@ -189,7 +190,7 @@ def test_a_second_search_of_the_same_name_and_a_second_driver_are_refused(tmp_pa
     driver = threading.Thread(target=search, args=(tmp_path, "busy", slow), kwargs={"candidates": 4})
     driver.start()
     while not (tmp_path / "busy" / "journal.sqlite").exists():
-        pass
+        time.sleep(0.01)
     with pytest.raises(ValueError, match=f"written by process {os.getpid()}"):
         resume_search(RunFolder(tmp_path, "busy"), Budget(candidates=9), quiet())
     driver.join()
@@ -262,6 +263,7 @@ def test_plain_lines_tell_the_story(tmp_path):
     folder, _ = search(tmp_path, "run", console=console, candidates=20)
     text = console.file.getvalue()
     assert "new best: candidate" in text
+    assert "best %: deep" in text
     assert "proposed" in text
     with folder.reader() as reader:
         best = reader.best(1)[0]
@@ -275,6 +277,7 @@ def test_the_live_panel_draws(tmp_path):
     text = terminal.file.getvalue()
     assert "bn-relu" in text
     assert "candidates left" in text
+    assert "best %: deep" in text
 
 
 def test_kill_minus_9_at_twenty_moments_changes_nothing(tmp_path):
@@ -306,6 +309,7 @@ def test_a_ctrl_c_ends_with_everything_written(tmp_path):
     log = tmp_path / "stopped.log"
     while not (log.exists() and len(log.read_text().splitlines()) > 5):
         assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[0].strip() == "stopped"
     folder = kill_harness.place_of(tmp_path, "stopped")

@@ -101,6 +101,7 @@ def test_the_reader_counts_and_ranks(path):
         best = reader.best(100)
         assert [c.outcome.average for c in best] == sorted((c.outcome.average for c in scored), reverse=True)
         assert reader.best(2, offset=1) == best[1:3]
+        assert reader.best_by_anchor() == {"resnet": best[0].outcome.accuracies["resnet"]}
         assert reader.verdicts() == {
             "failed": 6,
             "rejected: quality": 6,

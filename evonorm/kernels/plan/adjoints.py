@@ -24,6 +24,9 @@ ADJOINTS: dict[str, tuple[tuple[str, str], ...]] = {
     "sqrt": (("sqrt_grad", "v"),),
     "recip": (("recip_grad_guarded", "va"),),
     "recip_plain": (("recip_grad", "v"),),
+    # small rows only: a full quotient shares the reciprocal of its divisor, see backward_pass.py
+    "div": (("div", "b"), ("div_grad_guarded", "vb")),
+    "div_plain": (("div_plain", "b"), ("div_grad_guarded", "vb")),
     # d sqrt(a^2 + eps) = a / v: written with the division itself, small rows only
     "norm_plus": (("mul_div", "av"),),
 }

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from evonorm.kernels.plan.adjoints import ADJOINTS, DIVISIONS, divisor_adjoint
 from evonorm.kernels.plan.forward import full_closure, full_symbol
+from evonorm.kernels.plan.fuse import fuse
 from evonorm.kernels.plan.program import Mode, Pass
 from evonorm.kernels.plan.tiles import GY, OUT, Symbol, SymbolicInstruction, accumulator_symbol, allocate, slot_symbol
 from evonorm.kernels.plan.values import Kind
@@ -45,7 +46,7 @@ class BackwardPass:
             if self.typed.values[user].op == "moment":
                 self._from_moment(user, plan.x)
         plan.wrote_out = OUT in self.holds
-        return allocate(self._value_code() + self.code, [], self.accumulator_modes)
+        return allocate(fuse(self._value_code() + self.code, []), [], self.accumulator_modes)
 
     def _is_full(self, number: int) -> bool:
         return self.typed.values[number].kind == Kind.FULL
@@ -155,11 +156,18 @@ class BackwardPass:
                 code.append(SymbolicInstruction(op, Mode.WRITE, ("reciprocal", number), (inputs[1],)))
                 if not self._is_read(symbol):
                     continue
-                inputs[1] = ("reciprocal", number)
-                code.append(SymbolicInstruction("mul", Mode.WRITE, symbol, tuple(inputs)))
-            else:
-                code.append(SymbolicInstruction(value.op, Mode.WRITE, symbol, tuple(inputs)))
+                if not self._must_be_exact(number):
+                    inputs[1] = ("reciprocal", number)
+                    code.append(SymbolicInstruction("mul", Mode.WRITE, symbol, tuple(inputs)))
+                    continue
+            code.append(SymbolicInstruction(value.op, Mode.WRITE, symbol, tuple(inputs)))
         return code
+
+    def _must_be_exact(self, number: int) -> bool:
+        """Whether a quotient must be a true division: forward's very value for t - mean, and 1 for x / max(x, ...)."""
+        numerator, divisor = self.typed.values[number].inputs
+        divides_itself = numerator == divisor or numerator in self.typed.values[divisor].inputs
+        return divides_itself or number in self.typed.behind_moments
 
     def _is_read(self, symbol: Symbol) -> bool:
         return symbol[0] == "value" and symbol[1] in self.values_needed

@@ -5,6 +5,7 @@ must be through; a moment inside a sample opens a new stage, so that a thread ru
 in cache.
 """
 
+from evonorm.kernels.plan.fuse import fuse
 from evonorm.kernels.plan.opcodes import NUMBERS
 from evonorm.kernels.plan.program import INDEX_SETS, MOMENTS, Mode, Phase, Stage, Step, StepType
 from evonorm.kernels.plan.rewrite import Export, Typed
@@ -79,7 +80,7 @@ class Forward:
             needed.append(self.typed.output)
         if not needed:
             return Stage(rows)
-        return Stage(rows, allocate(value_code(self.typed, self.slots, needed), moments, {}))
+        return Stage(rows, allocate(fuse(value_code(self.typed, self.slots, needed), moments), moments, {}))
 
     def _needs_squares(self, source: int) -> bool:
         return any(self.typed.values[user].moment in ("rms", "std") for user, _ in self.typed.users[source])

@@ -26,13 +26,26 @@ OPCODES: dict[str, int] = {
     "sqrt": 1,
     "sqrt_plus": 2,  # sqrt(a + b): a moment from its raw form, b is eps
     "norm_plus": 2,  # sqrt(a * a + b): the rms of a value that is constant over its set
-    # fused values: what the planner finds often enough to spare a trip through L1
-    "mul_sigmoid": 2,  # a * sigmoid(b)
-    "swish": 2,  # a * sigmoid(a * b)
-    # adjoints; g is the adjoint of the result
-    "mul_add_mul": 4,  # a * b + c * d
+    # fused pairs, which spare a trip through L1: see fuse.py
+    "sigmoid_mul": 2,  # sigmoid(a * b)
+    "mul_mul": 3,  # a * b * c
+    "mul_fma": 4,  # a * b * c + d
+    "div_fma": 4,  # a / b * c + d, the divisor as in div_plain
+    "max_fma": 4,  # max(a, b) * c + d
+    "recip_max": 2,  # 1 / max(a, b), the divisor as in div_plain
+    "div_max": 3,  # c / max(a, b), the divisor as in div_plain
+    "fma_max": 4,  # max(a * b + c, d)
+    "add_max": 3,  # max(a + b, c)
+    "sub_max": 3,  # max(a - b, c)
     "sub_mul": 3,  # (a - b) * c
+    "sub_mul_max": 4,  # max((a - b) * c, d)
+    "mul_add_mul": 4,  # a * b + c * d
+    "mul_sigmoid_grad": 3,  # a * b * s * (1 - s)
+    "mul_tanh_grad": 3,  # a * b * (1 - t * t)
+    "mul_max_grad": 4,  # a * b where c > d, half of it where equal, else 0
+    # adjoints; g is the adjoint of the result
     "mul_div": 3,  # g * a / b
+    "div_grad_guarded": 3,  # -g * q / b for q = a / b, 0 where |b| was smaller than the guard
     "neg_mul": 2,  # -g * a
     "neg_mul_guarded": 3,  # -g * a where |b| was no smaller than the guard, else 0
     "max_grad": 3,  # g where a > b, g / 2 where equal, else 0

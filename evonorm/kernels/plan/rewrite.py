@@ -36,6 +36,15 @@ class Typed:
                 users[i].append((number, position))
         return tuple(tuple(pairs) for pairs in users)
 
+    @cached_property
+    def behind_moments(self) -> frozenset[int]:
+        """The values that some moment depends on."""
+        found: set[int] = set()
+        for number in range(len(self.values) - 1, -1, -1):
+            if self.values[number].op == "moment" or number in found:
+                found.update(self.values[number].inputs)
+        return frozenset(found)
+
     def number_of(self, op: str) -> int | None:
         """The leaf with this name, if the program reads it."""
         return next((number for number, value in enumerate(self.values) if value.op == op), None)

@@ -167,7 +167,7 @@ def _mul(values: Values, a: int, b: int) -> int:
 def _div(values: Values, a: int, b: int) -> int:
     if values.is_const(b, 1.0):
         return a
-    if values[b].kind < Kind.FULL:
+    if values[a].kind == Kind.FULL and values[b].kind < Kind.FULL:
         return values.add("mul", a, values.add("recip", b))  # a small reciprocal costs nothing per element
     return values.make("div_plain" if is_safe_divisor(values[b]) else "div", a, b)
 

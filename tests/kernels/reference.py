@@ -1,0 +1,64 @@
+"""What the native kernel is compared with: eager in float64, and eager in fp32 as the measure of error."""
+
+import math
+
+import torch
+
+from evonorm.graph import Graph
+from evonorm.kernels import run_eager, run_layer
+
+EPS = 1e-5
+
+
+def make_inputs(graph, shape, channels_last=False, dtype=torch.float32, training=True, seed=0):
+    """x, (weight, bias, v0, v1), moving moments or None, and the adjoint of y."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def normal(*size):
+        return torch.randn(size, generator=generator)
+
+    channels = shape[1]
+    x, gy = (normal(*shape) * 1.5 + 0.3).to(dtype), normal(*shape).to(dtype)
+    if channels_last and len(shape) in (4, 5):
+        x = x.to(memory_format=torch.channels_last if len(shape) == 4 else torch.channels_last_3d)
+    vectors = [normal(channels), normal(channels), normal(channels) * 0.5, normal(channels) * 0.5 + 1]
+    vectors[2] = vectors[2] if graph.reads("v0") else None
+    vectors[3] = vectors[3] if graph.reads("v1") else None
+    moving = None if training else [torch.rand(channels, generator=generator) + 0.5 for _ in graph.batch_moments]
+    return x, vectors, moving, gy
+
+
+def run_and_differentiate(run, graph, x, vectors, moving, gy, groups, dtype=None):
+    """[y, batch moments ..., grad of x, grads of the vectors ...], with everything in `dtype` if given."""
+    x = x.detach().clone(memory_format=torch.preserve_format).to(dtype or x.dtype).requires_grad_()
+    vectors = [v if v is None else v.detach().clone().to(dtype or v.dtype).requires_grad_() for v in vectors]
+    moving = None if moving is None else [m.to(dtype or m.dtype) for m in moving]
+    y, moments = run(graph, x, *vectors, groups=groups, eps=EPS, moving=moving)
+    inputs = [x, *(v for v in vectors if v is not None)]
+    gradients = torch.autograd.grad(y, inputs, gy.to(dtype or gy.dtype), allow_unused=True)
+    gradients = [torch.zeros_like(i) if g is None else g for i, g in zip(inputs, gradients, strict=True)]
+    return [y.detach(), *moments, *gradients]
+
+
+def errors(found, exact, moments):
+    """Relative L2 errors. A parameter's gradient is a sum: what cancels in it counts as its size, to a hundredth."""
+    grad_x = exact[1 + moments]
+    cancelled = grad_x.abs().transpose(0, 1).flatten(1).sum(1).norm().item()
+    result = []
+    for i, (a, b) in enumerate(zip(found, exact, strict=True)):
+        size = b.norm().item() + 1e-4 * math.sqrt(b.numel()) + (1e-2 * cancelled if i > 1 + moments else 0)
+        result.append((a.double() - b).norm().item() / size)
+    return result
+
+
+def compare(graph: Graph, shape, groups, channels_last=False, training=True, seed=0):
+    """(errors of the dispatched kernel, errors of fp32 eager), or None where float64 itself is out of range."""
+    x, vectors, moving, gy = make_inputs(graph, shape, channels_last, training=training, seed=seed)
+    arguments = (graph, x, vectors, moving, gy, groups)
+    exact = run_and_differentiate(run_eager, *arguments, dtype=torch.float64)
+    if not all(torch.isfinite(e).all() and e.abs().max() < 1e7 for e in exact):
+        return None
+    moments = len(graph.batch_moments) if training else 0
+    native = run_and_differentiate(run_layer, *arguments)
+    eager = run_and_differentiate(run_eager, *arguments)
+    return errors(native, exact, moments), errors(eager, exact, moments)
