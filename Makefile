@@ -36,8 +36,18 @@ lint: setup  ## Format, lint and types
 test: setup lint  ## Everything that must hold, in minutes
 	$(BIN)/python -m pytest -n 2
 
-test-slow: setup  ## The slower promises
-	$(BIN)/python -m pytest -n 2 -m slow
+test-slow: setup browser  ## The slower promises
+	$(BIN)/python -m pytest -n 2 -m slow -rs
+
+.PHONY: browser
+browser:
+	@command -v chromium > /dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get install -qq -y --no-install-recommends chromium > /dev/null; } || \
+	  echo "No chromium: the browser tests will be skipped. Install it with: apt-get install chromium"
+
+bench-dashboard: setup  ## Page times at 100,000 candidates, and what ten open pages take from a search
+	$(BIN)/python -m benchmarks.dashboard latency
+	$(BIN)/python -m benchmarks.dashboard throughput
 
 bench-nano: setup  ## How much cheaper a step of the nano anchors is than of the CIFAR anchors
 	$(BIN)/python -m benchmarks.nano_step

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from evonorm.graph import Graph
+from evonorm.graph.drawing import graph_html
+from evonorm.graph.markup import element
 from evonorm.kernels import run_layer
 
 AFFINE_ONLY = Graph.parse("x")
@@ -117,6 +119,10 @@ class NormAct(nn.Module):
         formula = str(self.graph) if self.nonlinearity else "x (nonlinearity=False)"
         momentum = f", momentum={self.momentum}" if self.moving_names else ""
         return f"{formula}, channels={self.channels}, groups={self.groups}, eps={self.eps}{momentum}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the text of `print(layer)`, the typeset formula and the drawing."""
+        return element("div", {}, element("code", {}, repr(self)), graph_html(self.running_graph))
 
 
 def moving_names(graph: Graph) -> tuple[str, ...]:
