@@ -78,7 +78,7 @@ def _evaluate(
         if watch is not None:
             watch(layer, seed, event)
 
-    return evaluate(layer, recipe, seed, progress, test_set, place)
+    return evaluate(layer, recipe, seed, progress, test_set, checkpoints=place)
 
 
 def _digest(layer: str, recipe: FitnessRecipe, seed: int, test_set: bool) -> str:

@@ -4,11 +4,13 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from evonorm.fitness.ladder import climb
 from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
 from evonorm.fitness.quality import passes_quality
 from evonorm.fitness.recipe import FitnessRecipe
@@ -28,14 +30,16 @@ def evaluate(
     seed: int,
     progress: Watcher | None = None,
     test_set: bool = False,
+    hurdles: tuple[float, ...] = (),
     checkpoints: Path | None = None,
 ) -> Outcome:
     """What comes of a layer under the recipe: Scores, or Rejected with the figures that decided, or Failed.
 
     `graph` may also be a layer's name ("bn-relu") or formula text. With `test_set` the last stages carry the accuracy
-    on the test pictures too, which no search may look at. With `checkpoints`, a folder, training is stored at each
-    validation and goes on from there when the same evaluation is begun again; the tests, which are short, run anew.
-    Mistakes of the caller (no data, an unknown name) raise.
+    on the test pictures too, which no search may look at. `hurdles` are the accuracies to reach on the rungs of the
+    recipe's ladder, if it has one. With `checkpoints`, a folder, training is stored at each validation and goes on from
+    there when the same evaluation is begun again; the tests, which are short, run anew. Mistakes of the caller (no
+    data, an unknown name) raise.
     """
     keep_freed_memory()
     if isinstance(graph, Graph) and not graph.reads("x"):
@@ -43,9 +47,13 @@ def evaluate(
     stages: list[Stage] = []
     watch = progress or (lambda _: None)
     with number_of_threads(recipe.threads):
-        tasks = [ProxyTask(graph, anchor, recipe, seed) for anchor in recipe.anchors]
+        task_on = cache(lambda anchor: ProxyTask(graph, anchor, recipe, seed))
+        task_on(recipe.ladder[0].anchors[0] if recipe.ladder else recipe.anchors[0])
         try:
-            return _judge(tasks, watch, stages, test_set, checkpoints)
+            rejected = climb(recipe.ladder, hurdles, task_on, watch, stages)
+            if rejected is not None:
+                return rejected
+            return _judge([task_on(anchor) for anchor in recipe.anchors], watch, stages, test_set, checkpoints)
         except (RuntimeError, MemoryError, ArithmeticError) as error:  # torch's own; what a caller did wrong goes on
             return Failed(f"{type(error).__name__}: {error}", tuple(stages))
 
@@ -67,9 +75,10 @@ def _judge(
 
 
 def _test(name: str, test: Test, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
-    start = time.perf_counter()
+    start, first = time.perf_counter(), task.run.step
     passed, figures = test(task, watch)
-    return Stage(name, task.anchor.name, figures["step"], time.perf_counter() - start, figures), passed
+    steps = task.run.step - first if name == "quality" else figures["step"]  # a ladder may have trained it already
+    return Stage(name, task.anchor.name, steps, time.perf_counter() - start, figures), passed
 
 
 def _train(task: ProxyTask, watch: Watcher, test_set: bool, checkpoints: Path | None) -> Stage:
