@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from benchmarks.timing import alternate, machine, milliseconds, ratio
+from benchmarks.timing import CLOCKS, alternate, machine, milliseconds, ratio
 from evonorm.models import create_model
 
 NETS = ("resnet50-cifar", "mobilenetv2-cifar", "efficientnet-b0-cifar")
@@ -40,17 +40,21 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--size", type=int, default=24)
     parser.add_argument("--channels-first", action="store_true")
+    parser.add_argument("--clock", choices=list(CLOCKS), default="wall", help="cpu: with --threads 1 on a busy machine")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     layout = "NCHW" if options.channels_first else "channels_last"
-    print(machine(), f"batch {options.batch}, {options.size}x{options.size}, {layout}, n={options.rounds}")
+    print(
+        machine(),
+        f"batch {options.batch}, {options.size}x{options.size}, {layout}, n={options.rounds}, {options.clock} clock",
+    )
     for net in options.nets:
         steps = {
             layer: training_step(net, layer, not options.channels_first, options.batch, options.size)
             for layer in ("bn-relu", *options.layers)
         }
-        seconds = alternate(steps, options.rounds, warmup=1)
+        seconds = alternate(steps, options.rounds, warmup=1, clock=options.clock)
         for layer in steps:
             minima = min(seconds[layer]) / min(seconds["bn-relu"])
             print(

@@ -23,15 +23,21 @@ def machine() -> str:
     return f"{cpu}, {isa}, torch {torch.__version__}, {torch.get_num_threads()} thread(s)"
 
 
-def alternate(runs: dict[str, Callable[[], None]], repeats: int, warmup: int = 2) -> dict[str, list[float]]:
+CLOCKS = {"wall": time.perf_counter, "cpu": time.thread_time}  # cpu: one thread on a machine that others use too
+
+
+def alternate(
+    runs: dict[str, Callable[[], None]], repeats: int, warmup: int = 2, clock: str = "wall"
+) -> dict[str, list[float]]:
     """Seconds of every run, one after the other in each round."""
+    now = CLOCKS[clock]
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(warmup + repeats):
         for name, run in runs.items():
-            start = time.perf_counter()
+            start = now()
             run()
             if turn >= warmup:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(now() - start)
     return seconds
 
 

@@ -166,7 +166,8 @@ class BackwardPass:
     def _must_be_exact(self, number: int) -> bool:
         """Whether a quotient must be a true division: forward's very value for t - mean, and 1 for x / max(x, ...)."""
         numerator, divisor = self.typed.values[number].inputs
-        divides_itself = numerator == divisor or numerator in self.typed.values[divisor].inputs
+        above = {n for n in (numerator, *self.typed.values[numerator].inputs) if self._is_full(n)}
+        divides_itself = bool(above & {divisor, *self.typed.values[divisor].inputs})
         return divides_itself or number in self.typed.behind_moments
 
     def _is_read(self, symbol: Symbol) -> bool:
