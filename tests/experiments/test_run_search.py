@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -208,7 +209,7 @@ def test_a_second_search_of_the_same_name_and_a_second_driver_are_refused(tmp_pa
     driver = threading.Thread(target=search, args=(tmp_path, "busy", slow), kwargs={"candidates": 4})
     driver.start()
     while not (tmp_path / "busy" / "journal.sqlite").exists():
-        pass
+        time.sleep(0.01)
     with pytest.raises(ValueError, match=f"written by process {os.getpid()}"):
         resume_search(RunFolder(tmp_path, "busy"), Budget(candidates=9), quiet())
     driver.join()
@@ -328,6 +329,7 @@ def test_a_ctrl_c_ends_with_everything_written(tmp_path):
     log = tmp_path / "stopped.log"
     while not (log.exists() and len(log.read_text().splitlines()) > 5):
         assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[0].strip() == "stopped"
     folder = kill_harness.place_of(tmp_path, "stopped")
