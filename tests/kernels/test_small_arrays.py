@@ -40,9 +40,10 @@ def assert_same_as_eager(graph, probes):
     output, gradient = run_small(graph, probes)
     output = np.broadcast_to(output, probes.x.shape)
     for p in range(PROBES):
-        y, dx = eagerly(graph, probes, p)
-        torch.testing.assert_close(as_images(output[p]), y, rtol=1e-9, atol=1e-10, equal_nan=True)
-        torch.testing.assert_close(as_images(gradient[p]), dx, rtol=1e-8, atol=1e-9, equal_nan=True)
+        for found, wanted in zip((output[p], gradient[p]), eagerly(graph, probes, p), strict=True):
+            largest = wanted[wanted.isfinite()].abs().max().item() if wanted.isfinite().any() else 0.0
+            close = {"rtol": 1e-8, "atol": 1e-10 * max(1.0, largest)}  # where large terms cancel, their rounding stays
+            torch.testing.assert_close(as_images(found), wanted, **close, equal_nan=True)
 
 
 FORMULAS = [
