@@ -3,8 +3,8 @@
 CIFAR anchors: appendix "Proxy Task and Anchor Architectures", read literally. The first two *convolutions* with spatial
 reduction get stride one and nothing else changes, so ResNet's max-pool stays and its second stage does not stride.
 
-Two starting values are ours: with ten classes and learning rate 0.1 from the first step EvoNorm-B0 blows up where the
-features that reach the dense layer are large (`docs/models.md` has the figures).
+One starting value is ours: with ten classes and learning rate 0.1 from the first step EvoNorm-B0 blows up where the
+features that reach the dense layer are large, so the last layer's gamma starts small (figures in `docs/models.md`).
 """
 
 import dataclasses
@@ -18,8 +18,7 @@ from evonorm.models.convolution import scaled_channels
 from evonorm.models.hole import LayerHole
 from evonorm.models.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
 
-BRANCH_SCALE = 0.25  # residual branches of ResNets start at this share of the official size
-LAST_GAMMA = 0.25  # of the last layer in MobileNets and EfficientNets
+LAST_GAMMA = 0.25
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ ANCHORS: dict[str, Anchor] = {
 def resnet50_cifar(layer: LayerHole, num_classes: int, width: float) -> nn.Module:
     first, second, *others = resnet_v2.stages_of_depth(50)
     stages = (first, dataclasses.replace(second, stride=1), *others)
-    return resnet_v2.ResNetV2(stages, layer, num_classes, 0.25 * width, stem_stride=1, branch_scale=BRANCH_SCALE)
+    return with_small_features(resnet_v2.ResNetV2(stages, layer, num_classes, 0.25 * width, stem_stride=1))
 
 
 def mobilenetv2_cifar(layer: LayerHole, num_classes: int, width: float) -> nn.Module:
@@ -72,9 +71,10 @@ def with_two_strides_less(trunk: Trunk) -> Trunk:
     return dataclasses.replace(trunk, stem_stride=1, stages=stages)
 
 
-def with_small_features(model: InvertedResidualNet) -> InvertedResidualNet:
+def with_small_features(model: resnet_v2.ResNetV2 | InvertedResidualNet) -> nn.Module:
     """Starts the last layer's gamma small, where the layer has one: every layer of this project calls it `weight`."""
-    gamma = getattr(model.head_layer, "weight", None)
+    last = model.last_layer if isinstance(model, resnet_v2.ResNetV2) else model.head_layer
+    gamma = getattr(last, "weight", None)
     if isinstance(gamma, nn.Parameter):
         with torch.no_grad():
             gamma.mul_(LAST_GAMMA)
@@ -104,9 +104,8 @@ EFFICIENTNET_NANO = (
 
 
 def resnet_nano(layer: LayerHole, num_classes: int, width: float) -> nn.Module:
-    return resnet_v2.ResNetV2(
-        RESNET_NANO, layer, num_classes, width, stem_channels=8, stem_stride=1, branch_scale=BRANCH_SCALE
-    )
+    model = resnet_v2.ResNetV2(RESNET_NANO, layer, num_classes, width, stem_channels=8, stem_stride=1)
+    return with_small_features(model)
 
 
 def mobilenet_nano(layer: LayerHole, num_classes: int, width: float) -> nn.Module:

@@ -66,7 +66,6 @@ class ResNetV2(nn.Module):
         num_classes: of the dense layer.
         width: channel multiplier.
         stem_channels, stem_stride: of the 7x7 convolution; a 3x3 max-pool of stride two follows it.
-        branch_scale: how much smaller than officially the last convolution of each residual branch starts.
     """
 
     def __init__(
@@ -77,7 +76,6 @@ class ResNetV2(nn.Module):
         width: float = 1.0,
         stem_channels: int = 64,
         stem_stride: int = 2,
-        branch_scale: float = 1.0,
     ) -> None:
         super().__init__()
         channels = scaled_channels(stem_channels, width)
@@ -93,7 +91,7 @@ class ResNetV2(nn.Module):
                 channels = EXPANSION * inner
         self.last_layer = layer(channels)
         self.classifier = nn.Linear(channels, num_classes)
-        initialize(self, branch_scale)
+        initialize(self)
 
     def forward(self, images: Tensor) -> Tensor:
         check_images(images, self.stride)
@@ -101,10 +99,10 @@ class ResNetV2(nn.Module):
         return self.classifier(self.last_layer(x).mean((2, 3)))
 
 
-def initialize(model: ResNetV2, branch_scale: float) -> None:
+def initialize(model: ResNetV2) -> None:
     """Convolutions by TensorFlow's variance scaling, dense N(0, 0.01), as the official ResNet of EvoNorm's authors."""
-    for name, module in model.named_modules():
+    for module in model.modules():
         if isinstance(module, nn.Conv2d):
-            variance_scaling_(module.weight, branch_scale if name.endswith(".restore") else 1.0)
+            variance_scaling_(module.weight)
     nn.init.normal_(model.classifier.weight, std=0.01)
     zero_biases(model)
