@@ -65,7 +65,7 @@ class Tally:
 
     @property
     def version(self) -> str:
-        """Changes whenever there is something new to show; a ledger that is still being read counts once it is whole."""
+        """Changes whenever there is something new to show; a ledger still being read counts once it is whole."""
         return f"{self.read}-{self.proposed}-{'reading' if self.behind else 'read'}"
 
     @property
