@@ -119,6 +119,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         place = socket.socket(family, kind)
         place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         place.bind(address)
+        place.listen()  # from now on a browser waits for the server instead of being refused
     except (OSError, OverflowError) as error:
         if place is not None:
             place.close()

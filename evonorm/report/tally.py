@@ -65,8 +65,8 @@ class Tally:
 
     @property
     def version(self) -> str:
-        """Changes whenever there is something new to show."""
-        return f"{self.read}-{self.ledger_read}-{self.proposed}"
+        """Changes whenever there is something new to show; a ledger still being read counts once it is whole."""
+        return f"{self.read}-{self.proposed}-{'reading' if self.behind else 'read'}"
 
     @property
     def pending(self) -> int:
