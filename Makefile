@@ -36,11 +36,44 @@ lint: setup  ## Format, lint and types
 test: setup lint  ## Everything that must hold, in minutes
 	$(BIN)/python -m pytest -n 2
 
-test-slow: setup  ## The slower promises
-	$(BIN)/python -m pytest -n 2 -m slow
+test-slow: setup browser  ## The slower promises
+	$(BIN)/python -m pytest -n 2 -m slow -rs
+
+.PHONY: browser
+browser:
+	@command -v chromium > /dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get install -qq -y --no-install-recommends chromium > /dev/null; } || \
+	  echo "No chromium: the browser tests will be skipped. Install it with: apt-get install chromium"
+
+bench-dashboard: setup  ## Page times at 100,000 candidates, and what ten open pages take from a search
+	$(BIN)/python -m benchmarks.dashboard latency
+	$(BIN)/python -m benchmarks.dashboard throughput
 
 bench-nano: setup  ## How much cheaper a step of the nano anchors is than of the CIFAR anchors
 	$(BIN)/python -m benchmarks.nano_step
 
 clean:  ## Remove what was built
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+bench-layers: setup  ## One layer against BatchNorm + ReLU, timm and torch.compile
+	$(BIN)/python -m benchmarks.layers
+	$(BIN)/python -m benchmarks.layers --random 200
+	$(BIN)/python -m benchmarks.layers --rivals
+	$(BIN)/python -m benchmarks.layers --limit
+
+bench-step: setup  ## Whole training steps against BatchNorm + ReLU, both layouts, one and two threads
+	$(BIN)/python -m benchmarks.steps --layers evonorm-s0 evonorm-b0 evonorm-s1 evonorm-s2 evonorm-b1 evonorm-b2
+	$(BIN)/python -m benchmarks.steps --channels-first
+	$(BIN)/python -m benchmarks.steps --threads 1
+
+SANITIZE := -std=c++17 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-math-errno -fopenmp -Wno-psabi
+FUZZ_SECONDS ?= 300
+
+sanitize: setup  ## The native kernel under the address and undefined-behaviour sanitizers, fuzzed
+	mkdir -p build
+	$(CXX) $(SANITIZE) -c native/engine_portable.cpp -o build/engine_portable.o
+	$(CXX) $(SANITIZE) -mavx2 -mfma -mf16c -c native/engine_avx2.cpp -o build/engine_avx2.o
+	$(CXX) $(SANITIZE) -w -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -c native/engine_avx512.cpp -o build/engine_avx512.o
+	$(CXX) $(SANITIZE) native/fuzz.cpp native/program.cpp native/dispatch.cpp build/engine_*.o -o build/fuzz
+	$(BIN)/python -m tests.kernels.write_programs build/programs.bin
+	OMP_NUM_THREADS=2 ./build/fuzz build/programs.bin $(FUZZ_SECONDS)

@@ -23,5 +23,6 @@ from evonorm.layers import layer_names as layer_names
 from evonorm.layers import no_weight_decay as no_weight_decay
 from evonorm.models import create_model as create_model
 from evonorm.models import model_names as model_names
+from evonorm.report import Run as Run
 
 __version__ = "0.1.0"

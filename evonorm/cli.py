@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from evonorm.cli_report import add_report_commands
 from evonorm.cli_search import add_commands
 from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.experiments.evaluate_layer import (
@@ -20,7 +21,7 @@ from evonorm.experiments.evaluate_layer import (
     read_fitness_recipe,
     summary_rows,
 )
-from evonorm.experiments.verdicts import distinct_layers, find_verdicts, verdict_rows
+from evonorm.experiments.verdicts import distinct_layers, find_verdicts, markdown_table, verdict_rows
 from evonorm.fitness import FitnessRecipe
 from evonorm.fitness.evaluate import TESTS
 from evonorm.graph import CATALOG
@@ -34,6 +35,7 @@ app = typer.Typer(
 )
 console = Console()
 add_commands(app)
+add_report_commands(app)
 
 
 @app.callback()
@@ -110,7 +112,7 @@ def data(
 def evaluate(
     layers: Annotated[list[str] | None, typer.Argument(help="names or formulas")] = None,
     against: Annotated[list[str] | None, typer.Option(help="rivals, measured in the same run")] = None,
-    recipe: Annotated[Path, typer.Option(help="the [fitness] table of this file")] = Path("recipes/laptop.toml"),
+    recipe: Annotated[Path, typer.Option(help="its fitness table is used")] = Path("recipes/laptop.toml"),
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's: cifar10 or digits")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="how many; more than one gives mean ± spread")] = 1,
     keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,
@@ -150,8 +152,10 @@ def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep:
     path = keep / "verdicts.jsonl"
     with _bar() as bar:
         found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), path, _told(bar)))
-    columns = [f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS]
-    _print_table(f"verdicts, kept in {path}", ["layer", *columns], verdict_rows(found, fitness.anchors))
+    columns = ["layer", *(f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS)]
+    rows = verdict_rows(found, fitness.anchors)
+    path.with_suffix(".md").write_text(markdown_table(columns, rows))
+    _print_table(f"verdicts, kept in {path} and {path.stem}.md", columns, rows)
 
 
 def _told(bar: Callable[[str, int, int], None]) -> Watch:

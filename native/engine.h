@@ -26,9 +26,12 @@ struct Worker {
     spare = carver.take<double>(4 * c.geometry.pitch);
     for (float*& each : staged) each = c.geometry.staged ? carver.take<float>(c.geometry.sample_floats()) : nullptr;
     passes = carver.take<TilePass>(phase.stages.size());
+    bool first = true;
     for (size_t i = 0; i < phase.stages.size(); ++i) {
+      if (!phase.stages[i].pass.present) continue;
       TilePass measured;
-      if (phase.stages[i].pass.present) (passes ? passes[i] : measured).carve(c, phase.stages[i].pass, carver);
+      (passes ? passes[i] : measured).carve(c, phase.stages[i].pass, first, carver);
+      first = false;
     }
   }
 };

@@ -9,13 +9,16 @@
 namespace evonorm {
 namespace EVONORM_ISA {
 
-// A set that holds inf has no finite mean; its mean of squares is then what was accumulated, its variance NaN, as in
-// two-pass arithmetic.
-EVONORM_INLINE float finish_moment(Moment moment, double mean, double variance, float eps) {
+// The mean, mean of squares or variance. A set that holds inf or NaN has no finite mean; "variance" then is the mean
+// of squares, and the variance proper NaN, as in two-pass arithmetic.
+EVONORM_INLINE double raw_moment(Moment moment, double mean, double variance) {
   const bool finite = mean - mean == 0;
+  if (moment == MEAN) return mean;
+  return moment == RMS ? (finite ? variance + mean * mean : variance) : (finite ? variance : NAN);
+}
+EVONORM_INLINE float finish_moment(Moment moment, double mean, double variance, float eps) {
   if (moment == MEAN) return (float)mean;
-  const double raw = moment == RMS ? (finite ? variance + mean * mean : variance) : (finite ? variance : NAN);
-  return std::sqrt((float)(raw + eps));
+  return std::sqrt((float)(raw_moment(moment, mean, variance) + eps));
 }
 
 inline void elementwise_step(const Context& c, const Instruction& i, int64_t sample, int64_t first, int64_t last) {
@@ -48,7 +51,11 @@ inline PlaneMoments plane_moments(const Context& c, const Step& s, int64_t sampl
   }
   const bool constant = c.program.slots[s.source].kind == KIND_CONST;
   const float* const source = c.row(s.source, sample);
-  for (int64_t i = 0; i < c.geometry.channels; ++i) spare[i] = source[constant ? 0 : i], spare[pitch + i] = 0;
+  for (int64_t i = 0; i < c.geometry.channels; ++i) {
+    const double v = source[constant ? 0 : i];
+    spare[i] = v;
+    spare[pitch + i] = v - v == 0 ? 0 : v * v;
+  }
   return {spare, spare + pitch};
 }
 
@@ -104,7 +111,7 @@ inline void batch_moment(const Context& c, const Step& s, int64_t first, int64_t
     for (int64_t i = first; i < last; ++i) c.slots[s.mean][i] = (float)m[i];
   if (s.exported < 0) return;
   for (int64_t i = first; i < last; ++i)
-    c.slots[s.exported][i] = (float)(s.moment == MEAN ? m[i] : v[i] / batch + (s.moment == RMS ? m[i] * m[i] : 0));
+    c.slots[s.exported][i] = (float)raw_moment(s.moment, m[i], v[i] / batch);
 }
 
 EVONORM_INLINE float adjoint_coefficient(Moment moment, double share, float value) {

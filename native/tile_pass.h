@@ -24,9 +24,11 @@ struct MovingPointer {
 // A pass with its buffers, one per thread.
 class TilePass {
  public:
-  void carve(const Context& c, const Pass& pass, Carver& carver) {
+  // `first`: nothing has touched the sample in this phase, so it comes from memory and is worth fetching ahead.
+  void carve(const Context& c, const Pass& pass, bool first, Carver& carver) {
     const Geometry& g = c.geometry;
     pass_ = &pass;
+    fetch_ahead_ = first && !g.staged;
     instructions_ = carver.take<BoundInstruction>(pass.instructions.size());
     moving_ = carver.take<MovingPointer>(pass.instructions.size() * (kMaxOperands + 1));
     registers_ = carver.take<Operand>(pass.registers());
@@ -102,9 +104,11 @@ class TilePass {
   // `next` is where the tile after this one begins: it is fetched while this one is computed.
   void run_tile(const SampleTensors& tensors, int64_t offset, int64_t next, int64_t floats) {
     for (int64_t m = 0; m < moving_count_; ++m) *moving_[m].pointer = tensors.base[moving_[m].reg] + offset;
-    if (pass_->reads_x) prefetch(tensors.base[REGISTER_X] + next, floats);
-    if (pass_->reads_gy) prefetch(tensors.base[REGISTER_GY] + next, floats);
-    if (pass_->adds_to_out) prefetch(tensors.base[REGISTER_OUT] + next, floats);
+    if (fetch_ahead_) {
+      if (pass_->reads_x) prefetch(tensors.base[REGISTER_X] + next, floats);
+      if (pass_->reads_gy) prefetch(tensors.base[REGISTER_GY] + next, floats);
+      if (pass_->adds_to_out) prefetch(tensors.base[REGISTER_OUT] + next, floats);
+    }
     for (size_t n = 0; n < pass_->instructions.size(); ++n) instructions_[n].run(instructions_[n].call);
   }
   static void prefetch(const float* p, int64_t floats) {
@@ -254,7 +258,7 @@ class TilePass {
   int64_t moving_count_, planes_, vectors_;
   float* spare_;
   double* sums_;
-  bool channels_expanded_;
+  bool channels_expanded_, fetch_ahead_;
 };
 
 }  // namespace EVONORM_ISA

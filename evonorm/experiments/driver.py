@@ -115,8 +115,8 @@ class Driver:
                 return
             proposal = self.search.ask()
             self.journal.add_proposal(proposal)
-            if proposal.rejected is not None:
-                self.verdicts[verdict_of(proposal.rejected)] += 1
+            if proposal.settled is not None:
+                self.verdicts[verdict_of(proposal.settled)] += 1
             elif proposal.name and self.cache and (known := self.cache.find(proposal)):
                 self.journal.add_event("reference from the cache", {"candidate": proposal.index})
                 self._settle(proposal, known)
@@ -136,6 +136,7 @@ class Driver:
             "seed": proposal.seed,
             "threads": self.recipe.threads,
             "fitness": self.recipe.fitness,
+            "hurdles": list(proposal.hurdles),
         }
 
     def _hear(self, report: Report) -> None:

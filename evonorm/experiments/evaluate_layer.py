@@ -57,27 +57,28 @@ def evaluate_layers(
     keep: Path | None = None,
     test_set: bool = False,
 ) -> list[Measurement]:
-    """Every layer under every seed. With `keep`, finished outcomes are read from that folder and written to it."""
+    """Every layer under every seed. With `keep`, a folder, outcomes stay there and an interrupted training goes on."""
     check_layers(layers)
     measurements = []
     for seed in seeds:
         for layer in layers:
-            path = keep / f"{_digest(layer, recipe, seed, test_set)}.json" if keep else None
-            if path and path.exists():
-                outcome = outcome_from_json(json.loads(path.read_text())["outcome"])
-            else:
-                outcome = _evaluate(layer, recipe, seed, watch, test_set)
-                _keep(path, layer, recipe, seed, outcome)
+            place = keep / _digest(layer, recipe, seed, test_set) if keep else None
+            outcome = _kept(place)
+            if outcome is None:
+                outcome = _evaluate(layer, recipe, seed, watch, test_set, place)
+                _keep(place, layer, recipe, seed, outcome)
             measurements.append(Measurement(layer, seed, outcome))
     return measurements
 
 
-def _evaluate(layer: str, recipe: FitnessRecipe, seed: int, watch: Watch | None, test_set: bool) -> Outcome:
+def _evaluate(
+    layer: str, recipe: FitnessRecipe, seed: int, watch: Watch | None, test_set: bool, place: Path | None
+) -> Outcome:
     def progress(event: Progress) -> None:
         if watch is not None:
             watch(layer, seed, event)
 
-    return evaluate(layer, recipe, seed, progress, test_set)
+    return evaluate(layer, recipe, seed, progress, test_set, checkpoints=place)
 
 
 def _digest(layer: str, recipe: FitnessRecipe, seed: int, test_set: bool) -> str:
@@ -85,14 +86,23 @@ def _digest(layer: str, recipe: FitnessRecipe, seed: int, test_set: bool) -> str
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _keep(path: Path | None, layer: str, recipe: FitnessRecipe, seed: int, outcome: Outcome) -> None:
-    if path is None:
+def _kept(place: Path | None) -> Outcome | None:
+    if place is None or not (place / "outcome.json").exists():
+        return None
+    return outcome_from_json(json.loads((place / "outcome.json").read_text())["outcome"])
+
+
+def _keep(place: Path | None, layer: str, recipe: FitnessRecipe, seed: int, outcome: Outcome) -> None:
+    """Writes the outcome, which is the sign that this evaluation is done, and drops its checkpoints."""
+    if place is None:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
+    place.mkdir(parents=True, exist_ok=True)
     record = {"layer": layer, "seed": seed, "recipe": settings_to_table(recipe), "outcome": outcome_to_json(outcome)}
-    partial = path.with_suffix(".partial")
+    partial = place / "outcome.partial"
     partial.write_text(json.dumps(record, indent=1))
-    partial.replace(path)
+    partial.replace(place / "outcome.json")
+    for checkpoint in place.glob("*.pt"):
+        checkpoint.unlink()
 
 
 def summary_rows(

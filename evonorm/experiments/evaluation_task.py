@@ -39,7 +39,8 @@ def evaluate_candidate(arguments: dict[str, Any], announce: Callable[[str], None
 
     recipe = read_settings(FitnessRecipe, arguments["fitness"], "the task's fitness")
     layer = arguments["layer"] if arguments["named"] else Graph.decode(arguments["layer"])
-    outcome = evaluate(layer, recipe, arguments["seed"], _StageCaller(announce))
+    hurdles = tuple(arguments.get("hurdles", ()))
+    outcome = evaluate(layer, recipe, arguments["seed"], _StageCaller(announce), hurdles=hurdles)
     return outcome_to_json(outcome)
 
 

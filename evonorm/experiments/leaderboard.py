@@ -13,19 +13,19 @@ SLICE = 50
 
 @dataclass(frozen=True)
 class Row:
-    """A candidate and how many others of the same canonical form scored below it."""
+    """A candidate and how many others of the same function scored below it."""
 
     candidate: Candidate
     copies: int = 0
 
 
 def leaderboard(reader: Reader, length: int) -> list[Row]:
-    """The best average accuracies, each function once as far as its canonical form tells."""
+    """The best average accuracies, each function once as far as its fingerprint or canonical form tells."""
     best: dict[str, Row] = {}
     offset = 0
     while found := reader.best(SLICE, offset):
         for candidate in found:
-            key = canonical_key(candidate.proposal.graph)
+            key = candidate.proposal.function or canonical_key(candidate.proposal.graph)
             if key in best:
                 best[key] = Row(best[key].candidate, best[key].copies + 1)
             elif len(best) == length:

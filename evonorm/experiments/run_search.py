@@ -89,8 +89,7 @@ def _run_session(
     console: Console,
     worker_settings: WorkerSettings | None = None,
 ) -> str:
-    screen = partial(reject_without_training, batch_ops=recipe.search.batch_ops)
-    search = Search(recipe.search, recipe.seed, screen, recipe.references)
+    search = create_search(recipe)
     here = surroundings()
     with contextlib.ExitStack() as stack:
         reader = stack.enter_context(folder.reader())
@@ -113,6 +112,25 @@ def _run_session(
             if ended == "minutes":
                 journal.add_event("not reproducible", {"why": "the clock decided how far it went"})
     return ended
+
+
+def create_search(recipe: Recipe) -> Search:
+    """The recipe's search with its screen: by form alone as the paper's would be, or with every free check."""
+    settings = recipe.search
+    percentiles = tuple(rung.get("hurdle", 0.0) for rung in recipe.fitness.get("ladder", ()))
+    if not settings.free_checks:
+        screen = partial(reject_without_training, batch_ops=settings.batch_ops)
+        return Search(settings, recipe.seed, screen, recipe.references, percentiles=percentiles)
+    from evonorm.fitness.free_checks import screen as check  # brings torch in, which takes seconds
+
+    return Search(
+        settings,
+        recipe.seed,
+        lambda graph: check(graph, settings.batch_ops).rejected,
+        recipe.references,
+        lambda graph: check(graph, settings.batch_ops).fingerprint,
+        percentiles,
+    )
 
 
 def settled(candidates: list[Candidate]) -> list[Candidate]:

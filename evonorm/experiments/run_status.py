@@ -27,7 +27,17 @@ def run_status(folder: RunFolder, reader: Reader) -> Group:
     lines += [
         f"not reproducible: {why}" for why in sorted({body["why"] for _, body in reader.events("not reproducible")})
     ]
-    return Group(Text("\n".join(lines)), verdict_table(reader))
+    return Group(Text("\n".join(lines)), verdict_table(reader), ledger_table(reader))
+
+
+def ledger_table(reader: Reader) -> Table:
+    """Where the cost went: nothing for what was settled at once, then stage by stage."""
+    table = Table("stage", "anchor", "candidates", "training steps", "worker minutes")
+    for verdict, number in reader.settled_at_once().items():
+        table.add_row(verdict, "", str(number), "0", "0.0")
+    for row in reader.ledger():
+        table.add_row(row.stage, row.anchor, str(row.candidates), str(row.steps), f"{row.seconds / 60:.1f}")
+    return table
 
 
 def verdict_table(reader: Reader) -> Table:

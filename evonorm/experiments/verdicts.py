@@ -96,6 +96,11 @@ def _read(keep: Path, recipe: FitnessRecipe) -> dict[tuple[str, str, str, int], 
     return {(each.layer, each.anchor, each.test, each.seed): each for each in verdicts}
 
 
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def verdict_rows(verdicts: Sequence[Verdict], anchors: Sequence[str]) -> list[list[str]]:
     """A row per layer: every test on every anchor, of the seeds in turn."""
     rows = []

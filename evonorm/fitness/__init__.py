@@ -1,13 +1,18 @@
 """How good a layer is, the paper's way. Read `evaluate.py` first: quality, stability, then training on each anchor.
 
 `proxy_task.py` puts a layer into an anchor with its pictures, `quality.py` and `stability.py` are the two tests that
-reject, `recipe.py` has everything that can be chosen.
+reject, `recipe.py` has everything that can be chosen. Not the paper's: `free_checks.py` turns hopeless graphs down
+before anything trains, `ladder.py` the rest as cheaply as it can.
 """
 
 from evonorm.fitness.evaluate import evaluate as evaluate
+from evonorm.fitness.free_checks import FREE_CHECKS as FREE_CHECKS
+from evonorm.fitness.free_checks import Screened as Screened
+from evonorm.fitness.free_checks import screen as screen
 from evonorm.fitness.proxy_task import Progress as Progress
 from evonorm.fitness.recipe import FitnessRecipe as FitnessRecipe
 from evonorm.fitness.recipe import QualityRecipe as QualityRecipe
+from evonorm.fitness.recipe import Rung as Rung
 from evonorm.fitness.recipe import StabilityRecipe as StabilityRecipe
 from evonorm.fitness.stability import StabilityReading as StabilityReading
 from evonorm.fitness.stability import ascend_gradient_norm as ascend_gradient_norm

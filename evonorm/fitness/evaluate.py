@@ -4,17 +4,20 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
 
+from evonorm.fitness.ladder import climb
 from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
 from evonorm.fitness.quality import passes_quality
 from evonorm.fitness.recipe import FitnessRecipe
 from evonorm.fitness.stability import passes_stability
 from evonorm.graph import Graph
 from evonorm.journal import Failed, Outcome, Rejected, Scores, Stage
-from evonorm.training import TrainingRun, keep_freed_memory
+from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
 
 Test = Callable[[ProxyTask, Watcher], tuple[bool, dict[str, Any]]]
 # Quality first: what it trains is not lost on a layer that passes, and most layers fail it on the first anchor.
@@ -27,11 +30,16 @@ def evaluate(
     seed: int,
     progress: Watcher | None = None,
     test_set: bool = False,
+    hurdles: tuple[float, ...] = (),
+    checkpoints: Path | None = None,
 ) -> Outcome:
     """What comes of a layer under the recipe: Scores, or Rejected with the figures that decided, or Failed.
 
     `graph` may also be a layer's name ("bn-relu") or formula text. With `test_set` the last stages carry the accuracy
-    on the test pictures too, which no search may look at. Mistakes of the caller (no data, an unknown name) raise.
+    on the test pictures too, which no search may look at. `hurdles` are the accuracies to reach on the rungs of the
+    recipe's ladder, if it has one. With `checkpoints`, a folder, training is stored at each validation and goes on from
+    there when the same evaluation is begun again; the tests, which are short, run anew. Mistakes of the caller (no
+    data, an unknown name) raise.
     """
     keep_freed_memory()
     if isinstance(graph, Graph) and not graph.reads("x"):
@@ -39,14 +47,20 @@ def evaluate(
     stages: list[Stage] = []
     watch = progress or (lambda _: None)
     with number_of_threads(recipe.threads):
-        tasks = [ProxyTask(graph, anchor, recipe, seed) for anchor in recipe.anchors]
+        task_on = cache(lambda anchor: ProxyTask(graph, anchor, recipe, seed))
+        task_on(recipe.ladder[0].anchors[0] if recipe.ladder else recipe.anchors[0])
         try:
-            return _judge(tasks, watch, stages, test_set)
+            rejected = climb(recipe.ladder, hurdles, task_on, watch, stages)
+            if rejected is not None:
+                return rejected
+            return _judge([task_on(anchor) for anchor in recipe.anchors], watch, stages, test_set, checkpoints)
         except (RuntimeError, MemoryError, ArithmeticError) as error:  # torch's own; what a caller did wrong goes on
             return Failed(f"{type(error).__name__}: {error}", tuple(stages))
 
 
-def _judge(tasks: list[ProxyTask], watch: Watcher, stages: list[Stage], test_set: bool) -> Outcome:
+def _judge(
+    tasks: list[ProxyTask], watch: Watcher, stages: list[Stage], test_set: bool, checkpoints: Path | None
+) -> Outcome:
     for name, test in TESTS.items():
         for task in tasks:
             stage, passed = _test(name, test, task, watch)
@@ -54,23 +68,29 @@ def _judge(tasks: list[ProxyTask], watch: Watcher, stages: list[Stage], test_set
             if not passed:
                 return Rejected(name, task.anchor.name, stage.figures, tuple(stages))
     for task in tasks:
-        stages.append(_train(task, watch, test_set))
+        stages.append(_train(task, watch, test_set, checkpoints))
         if "accuracy" not in stages[-1].figures:
             return Rejected("training", task.anchor.name, stages[-1].figures, tuple(stages))
     return Scores({stage.anchor: stage.figures["accuracy"] for stage in stages[-len(tasks) :]}, tuple(stages))
 
 
 def _test(name: str, test: Test, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
-    start = time.perf_counter()
+    start, first = time.perf_counter(), task.run.step
     passed, figures = test(task, watch)
-    return Stage(name, task.anchor.name, figures["step"], time.perf_counter() - start, figures), passed
+    steps = task.run.step - first if name == "quality" else figures["step"]  # a ladder may have trained it already
+    return Stage(name, task.anchor.name, steps, time.perf_counter() - start, figures), passed
 
 
-def _train(task: ProxyTask, watch: Watcher, test_set: bool) -> Stage:
+def _train(task: ProxyTask, watch: Watcher, test_set: bool, checkpoints: Path | None) -> Stage:
     """Takes the task's run from the quality test to the recipe's last step; without an accuracy if it blew up."""
     start, first, recipe = time.perf_counter(), task.run.step, task.recipe.training
+    checkpoint = checkpoints / f"{task.anchor.name}.pt" if checkpoints else None
+    if checkpoint and checkpoint.exists():
+        load_checkpoint(task.run, checkpoint)
 
     def on_step(run: TrainingRun) -> None:
+        if checkpoint and recipe.validates_at(run.step):
+            save_checkpoint(run, checkpoint)
         watch(Progress("training", task.anchor.name, run.step, recipe.steps, {"loss": run.losses[-1]}))
 
     ending = task.run.advance(recipe.steps, task.validate, on_step)

@@ -52,6 +52,33 @@ class StabilityRecipe:
 
 
 @dataclass(frozen=True)
+class Rung:
+    """Trains on `anchors` up to `steps` and looks.
+
+    Attributes:
+        gate: lowest accuracy allowed on each anchor; 0.2 is the paper's at 100 steps of its own anchors.
+        hurdle: percentile of the distinct candidates that reached this rung; who is below it on average over the
+            anchors goes no further. 0 is none.
+    """
+
+    anchors: tuple[str, ...]
+    steps: int
+    gate: float = 0.0
+    hurdle: float = 0.0
+
+    def __post_init__(self) -> None:
+        for anchor in self.anchors:
+            if anchor not in ANCHORS:
+                raise ValueError(f"there is no anchor {anchor!r}. Known: {', '.join(ANCHORS)}.")
+        if not self.anchors or self.steps < 1:
+            raise ValueError(f"a rung has anchors and at least 1 step, got {list(self.anchors)}, {self.steps}.")
+        if not 0 <= self.gate <= 1:
+            raise ValueError(f"gate must lie in 0 to 1, got {self.gate}.")
+        if not 0 <= self.hurdle < 100:
+            raise ValueError(f"hurdle must lie in 0 to 100 percent, got {self.hurdle}.")
+
+
+@dataclass(frozen=True)
 class FitnessRecipe:
     """The whole protocol.
 
@@ -63,6 +90,7 @@ class FitnessRecipe:
         validation_batch_size: 512 in the paper; it changes the speed, not the result.
         moments: "moving" validates with the moving moments, as the paper does; "reestimated" with their average over
             `moment_batches` training batches, which runs of less than about 200 steps need.
+        ladder: rungs before the tests and the final training; none in the paper.
     """
 
     data: str = "cifar10"
@@ -75,6 +103,7 @@ class FitnessRecipe:
     quality: QualityRecipe = field(default_factory=QualityRecipe)
     stability: StabilityRecipe = field(default_factory=StabilityRecipe)
     training: TrainingRecipe = field(default_factory=TrainingRecipe)
+    ladder: tuple[Rung, ...] = ()
 
     def __post_init__(self) -> None:
         if self.data not in DATA_NAMES:
@@ -92,3 +121,17 @@ class FitnessRecipe:
                 f"quality.steps ({self.quality.steps}) are the first of training.steps ({self.training.steps}):"
                 " they cannot be more."
             )
+        check_ladder(self.ladder, self.training.steps)
+
+
+def check_ladder(rungs: tuple[Rung, ...], steps: int) -> None:
+    """Rungs go up: no anchor is asked for fewer steps than before, none for more than the final training."""
+    reached: dict[str, int] = {}
+    for rung in rungs:
+        for anchor in rung.anchors:
+            if not reached.get(anchor, 0) <= rung.steps <= steps:
+                raise ValueError(
+                    f"the ladder must go up to training.steps ({steps}) on {anchor}:"
+                    f" {rung.steps} comes after {reached.get(anchor, 0)}."
+                )
+            reached[anchor] = rung.steps

@@ -65,14 +65,21 @@ class Journal:
                 raise
 
     def add_proposal(self, proposal: Proposal) -> None:
-        """Also writes the outcome of a proposal that was turned down at once."""
-        rejected = proposal.rejected is not None
+        """Also writes the outcome of a proposal that was settled at once."""
+        settled = proposal.settled
         self.connection.execute(
             "INSERT INTO proposals VALUES (?, ?, ?, ?, ?, ?)",
-            (proposal.index, proposal.graph.encode(), proposal.origin, rejected, _text(proposal.body()), time.time()),
+            (
+                proposal.index,
+                proposal.graph.encode(),
+                proposal.origin,
+                settled is not None,
+                _text(proposal.body()),
+                time.time(),
+            ),
         )
-        if proposal.rejected is not None:
-            self.add_outcome(proposal.index, proposal.rejected)
+        if settled is not None:
+            self.add_outcome(proposal.index, settled)
 
     def add_outcome(self, index: int, outcome: Outcome) -> None:
         body = outcome_to_json(outcome)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evonorm.graph import Graph
-from evonorm.journal.outcomes import Rejected
+from evonorm.journal.outcomes import Outcome, Rejected, Scores
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,14 @@ class Proposal:
     seen: int = 0  # how many outcomes of trained candidates the search knew when it made this one
     name: str | None = None  # the catalog's name of a reference
     rejected: Rejected | None = None  # turned down at once, without a worker
+    function: str | None = None  # its fingerprint with its version; candidates that share it are the same layer
+    hurdles: tuple[float, ...] = ()  # the accuracy that it must reach on each rung of the ladder
+    reused: Scores | None = None  # the scores of an equal layer, for which nothing is trained
+
+    @property
+    def settled(self) -> Outcome | None:
+        """The outcome that it came with; a proposal without one goes to a worker."""
+        return self.rejected or self.reused
 
     def body(self) -> dict[str, Any]:
         """What the journal keeps as JSON beside the columns that it can search by."""
@@ -27,11 +35,15 @@ class Proposal:
             body["parents"] = list(self.parents)
         if self.name:
             body["name"] = self.name
+        if self.function:
+            body["function"] = self.function
+        if self.hurdles:
+            body["hurdles"] = list(self.hurdles)
         return body
 
 
 def proposal_from_row(
-    index: int, graph: str, origin: str, body: dict[str, Any], rejected: Rejected | None = None
+    index: int, graph: str, origin: str, body: dict[str, Any], settled: Outcome | None = None
 ) -> Proposal:
     return Proposal(
         index,
@@ -41,5 +53,8 @@ def proposal_from_row(
         tuple(body.get("parents", ())),
         body["seen"],
         body.get("name"),
-        rejected,
+        settled if isinstance(settled, Rejected) else None,
+        body.get("function"),
+        tuple(body.get("hurdles", ())),
+        settled if isinstance(settled, Scores) else None,
     )

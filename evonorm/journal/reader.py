@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evonorm.journal.outcomes import Outcome, Rejected, outcome_from_json
+from evonorm.journal.outcomes import Outcome, outcome_from_json
 from evonorm.journal.proposals import Proposal, proposal_from_row
 from evonorm.journal.schema import JournalError, explained, open_for_reading
 
@@ -17,6 +17,13 @@ _BEST = (
     f"SELECT {_CANDIDATE} FROM outcomes o JOIN proposals p USING (idx)"  # noqa: S608 (our own words)
     " WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ? OFFSET ?"
 )
+_LEDGER = """
+    SELECT s.value ->> 'name' AS stage, s.value ->> 'anchor' AS anchor, count(*), sum(s.value ->> 'steps'),
+    sum(s.value ->> 'seconds') FROM outcomes, json_each(outcomes.body, '$.stages') AS s
+    GROUP BY stage, anchor ORDER BY max(s.key), min(arrival)"""
+_SETTLED = """
+    SELECT CASE kind WHEN 'rejected' THEN 'rejected: ' || test ELSE kind || ' reused' END AS verdict, count(*)
+    FROM outcomes JOIN proposals USING (idx) WHERE free GROUP BY verdict ORDER BY verdict"""
 _SLICES = {  # from a place on, with the column of a row that holds its place
     "index": (f"{_JOINED} WHERE p.idx > ? ORDER BY p.idx LIMIT 2000", 0),
     "arrival": (f"{_JOINED} WHERE o.arrival > ? ORDER BY o.arrival LIMIT 2000", 9),
@@ -31,6 +38,17 @@ class Candidate:
     outcome: Outcome | None
     steps: int = 0
     seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """What one stage on one anchor has cost in all."""
+
+    stage: str
+    anchor: str
+    candidates: int
+    steps: int
+    seconds: float
 
 
 class Reader:
@@ -102,6 +120,14 @@ class Reader:
         steps, seconds = self._rows("SELECT coalesce(sum(steps), 0), coalesce(sum(seconds), 0) FROM outcomes")[0]
         return int(steps), float(seconds)
 
+    def ledger(self) -> list[LedgerRow]:
+        """What was spent on each stage and anchor, in the order in which candidates go through them."""
+        return [LedgerRow(*row) for row in self._rows(_LEDGER)]
+
+    def settled_at_once(self) -> dict[str, int]:
+        """How many proposals never went to a worker: scores that an equal layer had, and rejections by their test."""
+        return dict(self._rows(_SETTLED))
+
     def events(self, kind: str) -> list[tuple[float, dict[str, Any]]]:
         """Time and body of each event of this kind, oldest first."""
         rows = self._rows("SELECT time, body FROM events WHERE kind = ? ORDER BY id", (kind,))
@@ -115,6 +141,5 @@ class Reader:
 def _candidate(row: sqlite3.Row) -> Candidate:
     index, graph, origin, free, proposal_body, kind, outcome_body, steps, seconds, _ = row
     outcome = None if kind is None else outcome_from_json({"kind": kind, **json.loads(outcome_body)})
-    rejected = outcome if free and isinstance(outcome, Rejected) else None
-    proposal = proposal_from_row(index, graph, origin, json.loads(proposal_body), rejected)
+    proposal = proposal_from_row(index, graph, origin, json.loads(proposal_body), outcome if free else None)
     return Candidate(proposal, outcome, steps or 0, seconds or 0.0)

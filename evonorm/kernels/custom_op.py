@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from evonorm.graph import Graph
-from evonorm.kernels.library import PreparedLayer, find_library, prepared_layer
+from evonorm.kernels.library import PITCH, PreparedLayer, find_library, prepared_layer
 from evonorm.kernels.native import dense_layout, launch_backward, launch_forward, like_layout
 
 
@@ -23,7 +23,9 @@ def decode_graph(text: str) -> Graph:
 def layer_of(text: str, eps: float, training: bool) -> PreparedLayer:
     layer = prepared_layer(decode_graph(text), eps, training)
     if layer is None:
-        raise RuntimeError(f"the native kernel cannot run this layer: {find_library()[1] or 'it is beyond its limits'}.")
+        raise RuntimeError(
+            f"the native kernel cannot run this layer: {find_library()[1] or 'it is beyond its limits'}."
+        )
     return layer
 
 
@@ -44,23 +46,24 @@ def layer_forward(
     layer = layer_of(graph, eps, training)
     x, layout = dense_layout(x)
     y, saved, exports = launch_forward(layer, x, (weight, bias, v0, v1, *moving), layout, groups, keep=True)
-    return (
-        y,
-        weight.new_empty(0) if saved is None else saved,
-        weight.new_empty((0, x.shape[1])) if exports is None else exports,
-    )
+    channels = x.shape[1]
+    if saved is None:
+        saved = weight.new_empty(0)
+    elif channels % PITCH:  # the padding of a row is never written: zeros make equal runs equal to the bit
+        saved.view(-1, (channels + PITCH - 1) // PITCH * PITCH)[:, channels:] = 0
+    return y, saved, weight.new_empty((0, channels)) if exports is None else exports.view(-1, channels)
 
 
 @layer_forward.register_fake
 def _(
     x: Tensor,
     weight: Tensor,
-    bias: Tensor,
-    v0: Tensor | None,
-    v1: Tensor | None,
-    moving: list[Tensor],
+    bias: Tensor,  # noqa: ARG001
+    v0: Tensor | None,  # noqa: ARG001
+    v1: Tensor | None,  # noqa: ARG001
+    moving: list[Tensor],  # noqa: ARG001
     graph: str,
-    groups: int,
+    groups: int,  # noqa: ARG001
     eps: float,
     training: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -95,16 +98,16 @@ def layer_backward(
 
 @layer_backward.register_fake
 def _(
-    gy: Tensor,
+    gy: Tensor,  # noqa: ARG001
     x: Tensor,
     weight: Tensor,
     bias: Tensor,
     v0: Tensor | None,
     v1: Tensor | None,
-    saved: Tensor,
-    moving: list[Tensor],
+    saved: Tensor,  # noqa: ARG001
+    moving: list[Tensor],  # noqa: ARG001
     graph: str,
-    groups: int,
+    groups: int,  # noqa: ARG001
     eps: float,
     training: bool,
 ) -> list[Tensor]:

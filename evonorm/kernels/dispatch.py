@@ -89,11 +89,14 @@ def run_operator(
     return y, tuple([exports[row] for row in rows])
 
 
-@torch._dynamo.assume_constant_result
 def native_export_rows(graph: Graph, eps: float, training: bool) -> tuple[int, ...] | None:
     """Where the operator puts each batch moment; None if it cannot run this layer. Asked while tracing, not traced."""
     layer = prepared_layer(graph, eps, training)
     return None if layer is None else layer.export_rows
+
+
+# What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
+native_export_rows._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def fits_native(x: Tensor, vectors: Sequence[Tensor | None]) -> bool:

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from evonorm.graph import Graph
 from evonorm.kernels.eager import run_eager
-from evonorm.kernels.library import PITCH, PreparedLayer
+from evonorm.kernels.library import PreparedLayer
 
 DTYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
+VECTOR_NAMES = ("weight", "bias", "v0", "v1")
 CHANNELS_FIRST, CHANNELS_LAST = 0, 1
 LAST_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
@@ -39,15 +40,13 @@ def like_layout(gy: Tensor, layout: int) -> Tensor:
 def launch_forward(
     layer: PreparedLayer, x: Tensor, vectors: Sequence[Tensor | None], layout: int, groups: int, keep: bool
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """y, the small rows kept for backward, and the raw batch moments as (exports, C)."""
+    """y, the small rows kept for backward, and the raw batch moments one after the other."""
     shape = x.shape
     batch, channels = shape[0], shape[1]
     y = torch.empty_like(x)
     floats = layer.saved_floats(batch, channels) if keep else 0
-    # the padding of a row is never written: zeros there make equal runs equal to the bit
-    make = torch.zeros if channels % PITCH else torch.empty
-    saved = make(floats, dtype=torch.float32) if floats else None
-    exports = torch.empty((layer.exports, channels), dtype=torch.float32) if layer.exports else None
+    saved = torch.empty(floats, dtype=torch.float32) if floats else None
+    exports = torch.empty(layer.exports * channels, dtype=torch.float32) if layer.exports else None
     layer.library.forward(
         layer.handle,
         x.data_ptr(),
@@ -156,8 +155,8 @@ def eager_gradients(
     return [next(found) if want and each is not None else None for each, want in zip(inputs, wanted, strict=True)]
 
 
-def check_vectors(x: Tensor, vectors: Sequence[Tensor | None]) -> None:
-    """The kernel reads raw memory: what it is given must be C numbers each, where x is."""
+def check_vectors(layer: PreparedLayer, x: Tensor, vectors: Sequence[Tensor | None]) -> None:
+    """The kernel reads raw memory: what it reads must be there, C numbers each."""
     channels = x.shape[1]
     for vector in vectors:
         if vector is not None and (vector.ndim != 1 or vector.shape[0] != channels):
@@ -165,6 +164,10 @@ def check_vectors(x: Tensor, vectors: Sequence[Tensor | None]) -> None:
                 f"the input has {channels} channels, but a parameter has shape {tuple(vector.shape)}."
                 f" Parameters are ({channels},) here."
             )
+    for i in layer.parameters:
+        if i >= len(vectors) or vectors[i] is None:
+            name = VECTOR_NAMES[i] if i < len(VECTOR_NAMES) else f"moving[{i - len(VECTOR_NAMES)}]"
+            raise ValueError(f"the layer {layer.graph} reads {name}, but it was not given.")
 
 
 def run_native(
@@ -178,8 +181,7 @@ def run_native(
     """As `run_eager`, for a dense or strided CPU tensor of fp32, fp16 or bf16; vectors are (weight, bias, v0, v1)."""
     moving_vectors = () if moving is None else tuple([_single_precision(each) for each in moving])
     vectors = tuple([None if each is None else _single_precision(each) for each in vectors])
-    check_vectors(x, vectors)
-    check_vectors(x, moving_vectors)
+    check_vectors(layer, x, (*vectors, *moving_vectors))
     x, layout = dense_layout(x)
     if torch.is_grad_enabled() and (x.requires_grad or _any_requires_grad(vectors)):
         sink: list[Tensor | None] = []
@@ -189,7 +191,10 @@ def run_native(
         y, _, exports = launch_forward(layer, x, (*vectors, *moving_vectors), layout, groups, keep=False)
     if exports is None:
         return y, ()
-    return y, tuple([exports[row] for row in layer.export_rows])
+    if layer.export_rows == (0,):
+        return y, (exports,)
+    rows = exports.view(layer.exports, -1).unbind()
+    return y, tuple([rows[row] for row in layer.export_rows])
 
 
 def _any_requires_grad(vectors: Sequence[Tensor | None]) -> bool:

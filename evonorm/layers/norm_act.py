@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from evonorm.graph import Graph
+from evonorm.graph.drawing import graph_html
+from evonorm.graph.markup import element
 from evonorm.kernels import run_layer
 
 AFFINE_ONLY = Graph.parse("x")
@@ -85,7 +87,6 @@ class NormAct(nn.Module):
             self.track(moments)
         return y
 
-    @torch.no_grad()
     def track(self, moments: tuple[Tensor, ...]) -> None:
         """Moves the moving moments towards this batch's."""
         momentum: float | Tensor | None = self.momentum
@@ -95,7 +96,7 @@ class NormAct(nn.Module):
         for name, new in zip(self.moving_names, moments, strict=True):
             old = self._buffers[name]  # get_buffer would walk the dotted name on every step
             assert old is not None
-            old.lerp_(new.to(old.dtype), momentum)
+            old.lerp_(new if new.dtype == old.dtype else new.to(old.dtype), momentum)
 
     def reset_running_stats(self) -> None:
         """Forgets the moving moments, as torch's BatchNorm does under this name."""
@@ -118,6 +119,10 @@ class NormAct(nn.Module):
         formula = str(self.graph) if self.nonlinearity else "x (nonlinearity=False)"
         momentum = f", momentum={self.momentum}" if self.moving_names else ""
         return f"{formula}, channels={self.channels}, groups={self.groups}, eps={self.eps}{momentum}"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the text of `print(layer)`, the typeset formula and the drawing."""
+        return element("div", {}, element("code", {}, repr(self)), graph_html(self.running_graph))
 
 
 def moving_names(graph: Graph) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 Read `evolution.py` first; `tournament.py` picks parents, `population.py` forgets the old ones, `random_search.py` is
 the paper's baseline. `search.py` is the interface `ask` / `tell` with its two orders, `settings.py` the recipe's table,
-`screen.py` what is turned down without a worker.
+`screen.py` what is turned down without a worker. `proposals.py` is where graphs come from, `functions.py` what equal
+ones share, `hurdles.py` how high a candidate must reach on a ladder of fidelity.
 """
 
 from evonorm.journal.proposals import Proposal as Proposal

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evonorm.graph import Graph, mutate, sample_graph
+from evonorm.graph import Graph
 from evonorm.search.population import Population
+from evonorm.search.proposals import Fingerprint, different_child, fresh_graph, no_fingerprint
 from evonorm.search.settings import SearchSettings
 from evonorm.search.tournament import tournament_winner
 
@@ -24,12 +25,11 @@ class Evolution:
     """With probability `fresh_share` a new random graph, else the winner of a tournament, mutated twice."""
 
     settings: SearchSettings
+    fingerprint: Fingerprint = no_fingerprint
 
     def propose(self, population: Population, rng: np.random.Generator) -> Draft:
         if rng.random() < self.settings.fresh_share or not len(population):
-            return Draft(sample_graph(rng, self.settings.nodes, self.settings.batch_ops), "random")
+            return Draft(fresh_graph(self.settings, rng), "random")
         parent = tournament_winner(population, self.settings, rng)
-        child = parent.graph
-        for _ in range(self.settings.mutations):
-            child = mutate(child, rng, self.settings.batch_ops)
+        child = different_child(parent.graph, parent.function, rng, self.settings, self.fingerprint)
         return Draft(child, "mutation", (parent.index,))

@@ -1,10 +1,12 @@
 """The active population: a sliding window over the latest layers that passed every test (paper, "Evolution")."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evonorm.graph import Graph
+
+ELITE_QUANTILE = 0.9
 
 
 @dataclass(frozen=True)
@@ -14,6 +16,7 @@ class Member:
     index: int
     graph: Graph
     accuracies: tuple[float, ...]
+    function: str | None = None  # its fingerprint
 
 
 class Population:
@@ -29,17 +32,32 @@ class Population:
     def __len__(self) -> int:
         return len(self._members)
 
-    def add(self, index: int, graph: Graph, accuracies: dict[str, float]) -> None:
+    def add(self, index: int, graph: Graph, accuracies: dict[str, float], function: str | None = None) -> None:
         if not self.anchors:
             self.anchors = tuple(sorted(accuracies))
             self._scores = np.zeros((self.window, len(self.anchors)))
         if tuple(sorted(accuracies)) != self.anchors:
             raise ValueError(f"candidate {index} has scores on {sorted(accuracies)}, the population on {self.anchors}.")
-        member = Member(index, graph, tuple(accuracies[anchor] for anchor in self.anchors))
+        member = Member(index, graph, self._row(accuracies), function)
         place = self.added % self.window
         self._members[place : place + 1] = [member]
         self._scores[place] = member.accuracies
         self.added += 1
+
+    def _row(self, accuracies: dict[str, float]) -> tuple[float, ...]:
+        return tuple(accuracies[anchor] for anchor in self.anchors)
+
+    def rescore(self, function: str, accuracies: dict[str, float]) -> None:
+        """Gives every member that is this function what is now known of it."""
+        for place, member in enumerate(self._members):
+            if member.function == function:
+                self._members[place] = replace(member, accuracies=self._row(accuracies))
+                self._scores[place] = self._members[place].accuracies
+
+    def is_elite(self, average: float) -> bool:
+        """Whether this average would be among the best tenth."""
+        averages = self._scores[: len(self)].mean(axis=1)
+        return bool(len(self)) and average >= float(np.quantile(averages, ELITE_QUANTILE))
 
     def __getitem__(self, place: int) -> Member:
         return self._members[place]

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evonorm.graph import sample_graph
 from evonorm.search.evolution import Draft
 from evonorm.search.population import Population
+from evonorm.search.proposals import fresh_graph
 from evonorm.search.settings import SearchSettings
 
 
@@ -17,4 +17,4 @@ class RandomSearch:
     settings: SearchSettings
 
     def propose(self, population: Population, rng: np.random.Generator) -> Draft:  # noqa: ARG002 (Evolution's face)
-        return Draft(sample_graph(rng, self.settings.nodes, self.settings.batch_ops), "random")
+        return Draft(fresh_graph(self.settings, rng), "random")

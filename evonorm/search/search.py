@@ -7,8 +7,11 @@ import numpy as np
 
 from evonorm.graph import CATALOG, Graph
 from evonorm.journal import Candidate, Outcome, Proposal, Rejected, Scores
-from evonorm.search.evolution import Draft, Evolution
+from evonorm.search.evolution import Evolution
+from evonorm.search.functions import KnownFunctions
+from evonorm.search.hurdles import Hurdles
 from evonorm.search.population import Population
+from evonorm.search.proposals import Fingerprint, no_fingerprint
 from evonorm.search.random_search import RandomSearch
 from evonorm.search.settings import SearchSettings
 
@@ -24,21 +27,31 @@ class Search:
 
     In strict order the t-th trained candidate knows the outcomes up to the (t - lag)-th and no others, taken in by
     number, so that the same seed gives the same search whatever the number and speed of the workers. In arrival order
-    it knows all that came in. What `screen` turns down is decided inside `ask` and does not count for the lag.
-    The first proposals are the references, which never enter the population.
+    it knows all that came in. What `screen` turns down, and equal functions whose score is known (`fingerprint` tells
+    them), are settled inside `ask` and do not count for the lag.
+    The first proposals are the references, which never enter the population. `percentiles` are the hurdles of a ladder.
     """
 
     def __init__(
-        self, settings: SearchSettings, seed: int, screen: Screen = accept_all, references: tuple[str, ...] = ()
+        self,
+        settings: SearchSettings,
+        seed: int,
+        screen: Screen = accept_all,
+        references: tuple[str, ...] = (),
+        fingerprint: Fingerprint = no_fingerprint,
+        percentiles: tuple[float, ...] = (),
     ) -> None:
         self.settings = settings
         self.seed = seed
         self.screen = screen
         self.references = references
+        self.fingerprint = fingerprint
         self.method: Evolution | RandomSearch = (
-            Evolution(settings) if settings.method == "evolution" else RandomSearch(settings)
+            Evolution(settings, fingerprint) if settings.method == "evolution" else RandomSearch(settings)
         )
         self.population = Population(settings.window)
+        self.functions = KnownFunctions(settings.runs_per_function)
+        self.hurdles = Hurdles(percentiles, settings.window)
         self.proposed = 0  # every proposal
         self.sent = 0  # those that went on to a worker, references included
         self.known = 0  # outcomes of those that the population has taken in
@@ -56,20 +69,41 @@ class Search:
         return self._take_in() >= self._must_know()
 
     def ask(self) -> Proposal:
-        """The next proposal; the caller evaluates it unless it carries a rejection already."""
+        """The next proposal; the caller evaluates it unless it is settled already."""
         assert self.ready(), "the outcomes that the next proposal must know are not all there"
         index = self.proposed
         if index < len(self.references):
             name = self.references[index]
-            draft, rejected = Draft(reference_graph(name), "reference"), None
+            proposal = Proposal(
+                index, reference_graph(name), "reference", self._evaluation_seed(index), (), self.known, name
+            )
         else:
-            name = None
-            draft = self.method.propose(self.population, np.random.default_rng([self.seed, index]))
-            rejected = self.screen(draft.graph)
-        seed = self._evaluation_seed(index) if rejected is None else 0
-        proposal = Proposal(index, draft.graph, draft.origin, seed, draft.parents, self.known, name, rejected)
+            proposal = self._propose(index)
         self._register(proposal)
         return proposal
+
+    def _propose(self, index: int) -> Proposal:
+        draft = self.method.propose(self.population, np.random.default_rng([self.seed, index]))
+        settled: Rejected | Scores | None = self.screen(draft.graph)
+        function = self.fingerprint(draft.graph) if settled is None else None
+        if function is not None:
+            settled = self.functions.settle(function, self.population.is_elite)
+        return Proposal(
+            index,
+            draft.graph,
+            draft.origin,
+            self._evaluation_seed(index) if settled is None else 0,
+            draft.parents,
+            self.known,
+            rejected=settled if isinstance(settled, Rejected) else None,
+            function=function,
+            hurdles=self._hurdles(function) if settled is None else (),
+            reused=settled if isinstance(settled, Scores) else None,
+        )
+
+    def _hurdles(self, function: str | None) -> tuple[float, ...]:
+        """None for another run of a function that got through: its average is what is wanted, good or bad."""
+        return () if function in self.functions else self.hurdles.heights()
 
     def tell(self, index: int, outcome: Outcome) -> None:
         """What came of a proposal that went to a worker, in any order."""
@@ -84,7 +118,7 @@ class Search:
         """Takes in a journal's rows (by proposal in strict order, else by arrival); returns what was in flight."""
         for row in rows:
             self._register(row.proposal)
-            if row.outcome is not None and row.proposal.rejected is None:
+            if row.outcome is not None and row.proposal.settled is None:
                 self.tell(row.proposal.index, row.outcome)
         return [proposal for index, proposal in self._waiting.items() if index not in self._told]
 
@@ -94,9 +128,11 @@ class Search:
 
     def _register(self, proposal: Proposal) -> None:
         self.proposed = max(self.proposed, proposal.index + 1)
-        if proposal.rejected is None:
+        if proposal.settled is None:
             self.sent += 1
             self._waiting[proposal.index] = proposal
+        elif proposal.reused is not None:  # an equal layer, but a genotype of its own, with other mutants
+            self.population.add(proposal.index, proposal.graph, proposal.reused.accuracies, proposal.function)
 
     def _must_know(self) -> int:
         return max(0, self.sent - self.settings.lag + 1) if self.settings.order == "strict" else 0
@@ -111,8 +147,14 @@ class Search:
         proposal, outcome = self._waiting.pop(index), self._told.pop(index)
         self.known += 1
         self.known_steps += sum(stage.steps for stage in outcome.stages)
+        known = self.functions.learn(proposal.function, outcome) if proposal.function else None
+        if proposal.function and known and known.runs > 1:
+            self.population.rescore(proposal.function, known.accuracies)
+        if proposal.origin != "reference" and not (known and known.runs > 1):
+            self.hurdles.learn(outcome)
         if isinstance(outcome, Scores) and proposal.origin != "reference":
-            self.population.add(index, proposal.graph, outcome.accuracies)
+            accuracies = known.accuracies if known else outcome.accuracies
+            self.population.add(index, proposal.graph, accuracies, proposal.function)
 
 
 def reference_graph(name: str) -> Graph:

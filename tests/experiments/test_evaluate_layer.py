@@ -24,6 +24,7 @@ def forbidden(*_):
 def test_kept_outcomes_are_not_measured_again(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     first = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path)
+    assert [path.name for path in tmp_path.rglob("*.*")] == ["outcome.json"]
     monkeypatch.setattr(evaluate_layer, "evaluate", forbidden)
     assert evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path) == first
     with pytest.raises(AssertionError):

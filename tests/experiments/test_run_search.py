@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -58,13 +59,32 @@ def test_the_same_seed_gives_the_same_digest_whoever_computes(tmp_path, evaluate
     assert journal_digest(other.journal) != digests["inline"]
 
 
+def test_free_checks_shared_scores_and_a_ladder_give_the_same_digest_whoever_computes(tmp_path):
+    digests = set()
+    for name, settings in (("inline", INLINE), ("two", workers(2))):
+        folder, _ = search(tmp_path, name, replace(kill_harness.CHEAP, workers=settings), candidates=60)
+        digests.add(journal_digest(folder.journal))
+    assert len(digests) == 1
+    with folder.reader() as reader:
+        verdicts = reader.verdicts()
+        rows = list(reader.candidates())
+        ledger = {(row.stage, row.anchor): row for row in reader.ledger()}
+    assert {"rejected: free:varies-over-space", "rejected: rung 1", "rejected: rung 2"} <= set(verdicts)
+    assert any(row.proposal.reused for row in rows)
+    assert max(row.proposal.hurdles for row in rows) > (0.0, 0.0)
+    sent = [row for row in rows if row.proposal.settled is None]
+    assert ledger["rung 1", "wide"].candidates == len(sent)
+    assert ledger["rung 2", "wide"].steps == 2 * sum(len(row.outcome.stages) > 1 for row in sent)
+    assert sum(row.steps for row in ledger.values()) == sum(row.steps for row in rows)
+
+
 def test_candidates_count_what_reaches_a_worker(tmp_path):
     folder, _ = search(tmp_path, "counted", candidates=30)
     with folder.reader() as reader:
         verdicts = reader.verdicts()
         assert verdicts["pending"] == 0
         assert verdicts["scores"] + verdicts["rejected: quality"] == 30 + len(FAKE.references)
-        assert verdicts["rejected: reads x"] > 0
+        assert verdicts["rejected: free:reads-x"] > 0
         assert [c.proposal.name for c in reader.references()] == ["bn-relu", "evonorm-b0"]
         rows = leaderboard(reader, 5)
         assert [row.candidate.outcome.average for row in rows] == sorted(
@@ -189,7 +209,7 @@ def test_a_second_search_of_the_same_name_and_a_second_driver_are_refused(tmp_pa
     driver = threading.Thread(target=search, args=(tmp_path, "busy", slow), kwargs={"candidates": 4})
     driver.start()
     while not (tmp_path / "busy" / "journal.sqlite").exists():
-        pass
+        time.sleep(0.01)
     with pytest.raises(ValueError, match=f"written by process {os.getpid()}"):
         resume_search(RunFolder(tmp_path, "busy"), Budget(candidates=9), quiet())
     driver.join()
@@ -279,12 +299,13 @@ def test_the_live_panel_draws(tmp_path):
     assert "best %: deep" in text
 
 
-def test_kill_minus_9_at_twenty_moments_changes_nothing(tmp_path):
+@pytest.mark.parametrize("kind", kill_harness.RECIPES)
+def test_kill_minus_9_at_twenty_moments_changes_nothing(tmp_path, kind):
     """Driver or worker, killed at 20 random moments and resumed each time: the digest of the undisturbed run.
 
     Nothing is evaluated twice except what was in flight at a kill.
     """
-    command = [sys.executable, "-m", "tests.experiments.kill_harness", tmp_path, "20"]
+    command = [sys.executable, "-m", "tests.experiments.kill_harness", tmp_path, "20", kind]
     harness = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
     assert harness.returncode == 0, harness.stdout + harness.stderr
     killed, calm = (kill_harness.place_of(tmp_path, name) for name in ("killed", "calm"))
@@ -308,6 +329,7 @@ def test_a_ctrl_c_ends_with_everything_written(tmp_path):
     log = tmp_path / "stopped.log"
     while not (log.exists() and len(log.read_text().splitlines()) > 5):
         assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[0].strip() == "stopped"
     folder = kill_harness.place_of(tmp_path, "stopped")

@@ -120,6 +120,21 @@ def test_threads_and_generator_are_the_callers_again_and_progress_is_told():
     ]
 
 
+def test_an_interrupted_evaluation_goes_on_from_its_checkpoint(tmp_path):
+    recipe = replace(RECIPE, training=TrainingRecipe(steps=6, validate_every=2))
+
+    def stop_at_five(event):
+        if (event.stage, event.step) == ("training", 5):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate("evonorm-b0", recipe, seed=0, progress=stop_at_five, checkpoints=tmp_path)
+    seen = []
+    resumed = evaluate("evonorm-b0", recipe, seed=0, progress=seen.append, checkpoints=tmp_path)
+    assert [event.step for event in seen if event.stage == "training"] == [5, 6]
+    assert without_times(resumed) == without_times(evaluate("evonorm-b0", recipe, seed=0))
+
+
 def test_the_test_pictures_are_read_only_when_asked_for(monkeypatch):
     assert "test_accuracy" in evaluate("bn-relu", RECIPE, seed=0, test_set=True).stages[-1].figures
 

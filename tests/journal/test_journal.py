@@ -40,7 +40,7 @@ def write(path, number=30, seed=0, seconds=1.0):
     rng = np.random.default_rng(seed)
     with Journal.create(path, HEADER) as journal, journal.transaction():
         for index in range(number):
-            rejected = Rejected("reads x", None) if index % 5 == 4 else None
+            rejected = Rejected("free:reads-x", None) if index % 5 == 4 else None
             journal.add_proposal(Proposal(index, sample_graph(rng), "random", index, (), index, None, rejected))
             if rejected is None and index < number - 2:
                 journal.add_outcome(index, outcome(index, rng, seconds))
@@ -73,7 +73,7 @@ def path(tmp_path):
 
 def test_what_is_written_comes_back(path):
     proposal = Proposal(0, S0, "mutation", 7, (3, 4), 2, "evonorm-s0")
-    free = Proposal(1, S0, "random", 0, rejected=Rejected("reads x", None, {"why": 1}))
+    free = Proposal(1, S0, "random", 0, rejected=Rejected("free:reads-x", None, {"why": 1}))
     with Journal.create(path, HEADER) as journal:
         with journal.transaction():
             journal.add_proposal(proposal)
@@ -105,7 +105,7 @@ def test_the_reader_counts_and_ranks(path):
         assert reader.verdicts() == {
             "failed": 6,
             "rejected: quality": 6,
-            "rejected: reads x": 6,
+            "rejected: free:reads-x": 6,
             "scores": 11,
             "pending": 1,
         }

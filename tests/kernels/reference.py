@@ -1,4 +1,4 @@
-"""What the native kernel is compared with: the eager reference in float64, and eager in fp32 as the measure of error."""
+"""What the native kernel is compared with: eager in float64, and eager in fp32 as the measure of error."""
 
 import math
 

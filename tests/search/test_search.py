@@ -42,8 +42,8 @@ def run(search, proposals, workers=1, seed=0, outcomes=judged):
     while search.proposed < proposals or flight:
         while search.proposed < proposals and len(flight) < workers and search.ready():
             proposal = search.ask()
-            rows[proposal.index] = Candidate(proposal, proposal.rejected)
-            if proposal.rejected is None:
+            rows[proposal.index] = Candidate(proposal, proposal.settled)
+            if proposal.settled is None:
                 flight[proposal.index] = proposal
         if not flight:
             continue
@@ -167,9 +167,9 @@ def test_without_batch_ops_no_proposal_has_a_batch_moment():
 
 
 def test_the_screen_names_what_it_turned_down():
-    assert reject_without_training(Graph.parse("v0 + 1")).test == "reads x"
+    assert reject_without_training(Graph.parse("v0 + 1")).test == "free:reads-x"
     assert reject_without_training(Graph.parse("x / std_bwh(x)")) is None
-    assert reject_without_training(Graph.parse("x / std_bwh(x)"), batch_ops=False).test == "no batch moment"
+    assert reject_without_training(Graph.parse("x / std_bwh(x)"), batch_ops=False).test == "free:no-batch-moment"
 
 
 def best_average(method, proposals, seed):

@@ -125,6 +125,16 @@ def test_a_stage_has_its_own_clock(process):
     assert "in stage hanging" in collect(process, 1)[0].error
 
 
+def test_a_machine_that_stood_still_does_not_count_against_a_task(process):
+    """A suspended laptop, a paused virtual machine, a disk that hangs: the driver was not there to see either."""
+    process.time_limit = lambda stage: 2.0
+    process.submit(task(0, "hang"))
+    process.wait(0.5)
+    time.sleep(3)
+    assert not [report for report in process.wait(0.0) if isinstance(report, Broken)]
+    assert collect(process, 1)[0].reason == "time"
+
+
 def test_a_worker_that_eats_the_memory_is_ended():
     workers = ProcessWorkers(1, memory_gb=0.25)
     try:

@@ -156,12 +156,19 @@ class BackwardPass:
                 code.append(SymbolicInstruction(op, Mode.WRITE, ("reciprocal", number), (inputs[1],)))
                 if not self._is_read(symbol):
                     continue
-                if number not in self.typed.behind_moments:  # else t - mean must see the very t that forward saw
+                if not self._must_be_exact(number):
                     inputs[1] = ("reciprocal", number)
                     code.append(SymbolicInstruction("mul", Mode.WRITE, symbol, tuple(inputs)))
                     continue
             code.append(SymbolicInstruction(value.op, Mode.WRITE, symbol, tuple(inputs)))
         return code
+
+    def _must_be_exact(self, number: int) -> bool:
+        """Whether a quotient must be a true division: forward's very value for t - mean, and 1 for x / max(x, ...)."""
+        numerator, divisor = self.typed.values[number].inputs
+        above = {n for n in (numerator, *self.typed.values[numerator].inputs) if self._is_full(n)}
+        divides_itself = bool(above & {divisor, *self.typed.values[divisor].inputs})
+        return divides_itself or number in self.typed.behind_moments
 
     def _is_read(self, symbol: Symbol) -> bool:
         return symbol[0] == "value" and symbol[1] in self.values_needed

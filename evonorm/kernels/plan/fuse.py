@@ -52,9 +52,7 @@ def fuse(code: list[SymbolicInstruction], moments: list[SymbolicMoment]) -> list
     return code
 
 
-def _into_reader(
-    code: list[SymbolicInstruction], position: int, kept: set[Symbol]
-) -> list[SymbolicInstruction] | None:
+def _into_reader(code: list[SymbolicInstruction], position: int, kept: set[Symbol]) -> list[SymbolicInstruction] | None:
     inner = code[position]
     if inner.mode != Mode.WRITE or inner.dst in kept or inner.dst[0] in ("out", "accumulator"):
         return None

@@ -1,0 +1,268 @@
+"""What the dashboard costs: how long a page takes at 100,000 candidates, and what ten open pages take from a search.
+
+    python -m benchmarks.dashboard latency [--candidates 100000] [--runs FOLDER]
+    python -m benchmarks.dashboard throughput [--pairs 3] [--browser]
+
+Latency is measured at the real command over HTTP: the first page a fresh server shows of the run, and then updates
+after new outcomes were written. Throughput is that of a search whose fitness burns the processor on every core, with
+and without ten pages that ask as the page's script does (--browser: ten tabs of a real Chromium instead).
+"""
+
+import argparse
+import contextlib
+import hashlib
+import io
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from evonorm.experiments.budget import Budget
+from evonorm.experiments.recipe import Recipe
+from evonorm.experiments.run_folder import RunFolder
+from evonorm.experiments.run_search import start_search
+from evonorm.journal import Journal, Reader
+from evonorm.search import SearchSettings
+from evonorm.workers import WorkerSettings
+from tests.report.synthetic_run import add_candidates, write_run
+
+PAGES = 10
+FRESH_SERVERS = 3
+COMMAND = [sys.executable, "-c", "from evonorm.cli import main; main()", "dashboard", "--port", "0", "--runs"]
+FLAGS = ["--no-sandbox", "--disable-quic", "--disable-background-networking"]
+
+
+def burn(arguments: dict[str, Any], announce: Callable[[str], None]) -> dict[str, Any]:
+    """A fitness that keeps a core busy for some 50 ms, always with the same amount of work."""
+    announce("training wide")
+    luck = hashlib.sha256(arguments["layer"].encode()).digest()
+    for _ in range(60_000):
+        luck = hashlib.sha256(luck).digest()
+    stages = [{"name": "training", "anchor": "wide", "steps": 10, "seconds": 0.05, "figures": {}}]
+    return {"kind": "scores", "accuracies": {"wide": luck[1] / 255, "deep": luck[2] / 255}, "stages": stages}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A dashboard that is running."""
+
+    address: str
+    pid: int
+
+    def cpu_seconds(self) -> float:
+        """Processor time so far, which tells its cost also on a machine with other work."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def served(runs: Path) -> Iterator[Server]:
+    """The real command."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([*COMMAND, str(runs)], stdout=subprocess.PIPE, text=True, env=environment) as process:  # noqa: S603
+        assert process.stdout is not None
+        address = process.stdout.readline().split(" at ")[1].split(" ")[0].rstrip("/")
+        try:
+            yield Server(address, process.pid)
+        finally:
+            process.terminate()
+
+
+def timed(address: str) -> tuple[float, bytes]:
+    started = time.perf_counter()
+    with urllib.request.urlopen(address) as answer:  # noqa: S310 (our own server)
+        body = answer.read()
+    return time.perf_counter() - started, body
+
+
+def wait_until_it_answers(address: str) -> None:
+    for _ in range(100):
+        with contextlib.suppress(OSError):
+            timed(f"{address}/static/style.css")
+            return
+        time.sleep(0.1)
+
+
+def ask_once(address: str, known: dict[str, str]) -> tuple[float, dict[str, Any]]:
+    query = urllib.parse.urlencode({"known": ",".join(known.values())})
+    seconds, body = timed(f"{address}/live?{query}")
+    answer = json.loads(body)
+    known.update({name: section["digest"] for name, section in answer["sections"].items()})
+    return seconds, answer
+
+
+def latency(runs: Path, candidates: int) -> None:
+    journal_path = runs / "big" / "journal.sqlite"
+    if not journal_path.exists():
+        write_run(runs, "big", candidates)
+    found: dict[str, list[tuple[float, float]]] = {
+        "first page, fresh server": [],
+        "while catching up": [],
+        "update": [],
+    }
+    for start in range(FRESH_SERVERS):
+        with served(runs) as server:
+            wait_until_it_answers(server.address)
+            page = f"{server.address}/runs/big"
+            found["first page, fresh server"].append(costs(server, lambda page=page: timed(page)[0]))  # type: ignore[misc]
+            if start == FRESH_SERVERS - 1:
+                known: dict[str, str] = {}
+                found["while catching up"] += catch_up(server, page, known)
+                found["update"] += [update_after_news(server, page, known, journal_path) for _ in range(10)]
+    with Reader(journal_path) as reader:
+        scored, size = reader.verdicts().get("scores"), journal_path.stat().st_size / 1e6
+        print(f"{reader.proposed()} candidates, {scored} scored, {size:.0f} MB")
+    for what, seconds in found.items():
+        wall, cpu = ([1000 * each[k] for each in seconds] for k in (0, 1))
+        shown = f"median {statistics.median(wall):.0f} ms, largest {max(wall):.0f} ms"
+        print(f"{what}: {shown}; processor time median {statistics.median(cpu):.0f} ms; n = {len(seconds)}")
+
+
+def costs(server: Server, work: Callable[[], float]) -> tuple[float, float]:
+    """Seconds that the work says it took, and the server's processor seconds meanwhile."""
+    before = server.cpu_seconds()
+    return work(), server.cpu_seconds() - before
+
+
+def catch_up(server: Server, page: str, known: dict[str, str]) -> list[tuple[float, float]]:
+    found, wait = [], 0.0
+    while wait < 1:
+        before = server.cpu_seconds()
+        seconds, answer = ask_once(page, known)
+        found.append((seconds, server.cpu_seconds() - before))
+        wait = answer["wait"]
+        time.sleep(wait)
+    return found
+
+
+def update_after_news(server: Server, page: str, known: dict[str, str], journal_path: Path) -> tuple[float, float]:
+    """Writes 20 candidates, waits as long as the page was told to, and asks."""
+    _, answer = ask_once(page, known)
+    with Journal.open(journal_path) as journal, Reader(journal_path) as reader:
+        add_candidates(journal, 20, first=reader.proposed(), scored_share=0.3)
+    time.sleep(answer["wait"])
+    before = server.cpu_seconds()
+    seconds, answer = ask_once(page, known)
+    assert answer["sections"], "the update was due"
+    return seconds, server.cpu_seconds() - before
+
+
+def searched(runs: Path, name: str, candidates: int) -> float:
+    """Outcomes per second between the first and the last, of a search that keeps every core busy."""
+    recipe = Recipe(
+        evaluate="benchmarks.dashboard:burn",
+        search=SearchSettings(order="arrival"),
+        workers=WorkerSettings(number=os.cpu_count() or 1),
+    )
+    folder = RunFolder(runs, name)
+    start_search(folder, recipe, Budget(candidates=candidates), Console(file=io.StringIO()), None)
+    with Reader(folder.journal) as reader:
+        question = "SELECT count(*), min(time), max(time) FROM outcomes WHERE steps > 0"
+        count, begun, ended = reader.connection.execute(question).fetchone()
+    return (count - 1) / (ended - begun)
+
+
+@contextlib.contextmanager
+def watched_by(what: str, runs: Path, name: str) -> Iterator[Server]:
+    """The dashboard, and a process that "ask"s it or "browse"s it; both have started up before the search begins."""
+    with served(runs) as server:
+        wait_until_it_answers(server.address)
+        command = [sys.executable, "-m", "benchmarks.dashboard", what, f"{server.address}/runs/{name}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            try:
+                yield server
+            finally:
+                process.terminate()
+
+
+def keep_asking(page: str) -> None:
+    """Ten threads that ask as the script of a page does."""
+
+    def one() -> None:
+        known: dict[str, str] = {}
+        while True:
+            try:
+                time.sleep(ask_once(page, known)[1]["wait"])
+            except OSError:  # the search has not begun yet
+                time.sleep(0.5)
+
+    print("ready", flush=True)
+    threads = [threading.Thread(target=one) for _ in range(PAGES)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def keep_browsing(page: str) -> None:
+    """Ten tabs of a real browser, which open the run as soon as it is there."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        tabs = [browser.new_page() for _ in range(PAGES)]
+        print("ready", flush=True)
+        for tab in tabs:
+            while tab.goto(page).status != 200:  # type: ignore[union-attr]
+                time.sleep(0.3)
+        while True:
+            tabs[0].wait_for_timeout(1000)
+
+
+def throughput(pairs: int, candidates: int, browser: bool) -> None:
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        runs = Path(folder)
+        for pair in range(pairs):
+            alone = searched(runs, f"alone-{pair}", candidates)
+            with watched_by("browse" if browser else "ask", runs, f"watched-{pair}") as server:
+                before, started = server.cpu_seconds(), time.monotonic()
+                watched = searched(runs, f"watched-{pair}", candidates)
+                whole = (time.monotonic() - started) * (os.cpu_count() or 1)
+                print(f"the server took {100 * (server.cpu_seconds() - before) / whole:.2f} % of the processor time")
+            ratios.append(watched / alone)
+            print(
+                f"alone {alone:.2f}/s, with {PAGES} pages {watched:.2f}/s: {100 * (watched / alone - 1):+.2f} %",
+                flush=True,
+            )
+    print(f"median change {100 * (statistics.median(ratios) - 1):+.2f} %, n = {pairs} pairs of {candidates} candidates")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("latency", "throughput", "ask", "browse"))
+    parser.add_argument("page", nargs="?", help="for ask and browse, which the benchmark starts itself")
+    parser.add_argument("--candidates", type=int)
+    parser.add_argument("--runs", type=Path, help="where the large run is kept; by default a folder that goes again")
+    parser.add_argument("--pairs", type=int, default=3)
+    parser.add_argument("--browser", action="store_true")
+    chosen = parser.parse_args()
+    if chosen.what == "ask":
+        keep_asking(chosen.page)
+    elif chosen.what == "browse":
+        keep_browsing(chosen.page)
+    elif chosen.what == "throughput":
+        throughput(chosen.pairs, chosen.candidates or 1500, chosen.browser)
+    else:
+        with contextlib.ExitStack() as stack:
+            runs = chosen.runs or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            latency(runs, chosen.candidates or 100_000)
+
+
+if __name__ == "__main__":
+    main()

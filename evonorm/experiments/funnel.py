@@ -1,0 +1,136 @@
+"""What is left of random proposals before anything trains, check by check, and what that costs.
+
+python -m evonorm.experiments.funnel --proposals 20000 --seed 0
+"""
+
+import argparse
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from evonorm.fitness.free_checks import FREE_CHECKS, screen
+from evonorm.graph import CATALOG, Graph, Node, sample_graph, sample_live_graph
+from evonorm.graph.graph import INITIAL_NODES, PAPER_NODES
+from evonorm.graph.sampling import sample_node
+from evonorm.kernels.fingerprint import fingerprint
+from evonorm.search import SearchSettings
+from evonorm.search.proposals import different_child
+
+Generator = Callable[[np.random.Generator], Graph]
+
+KNOWN_LAYERS = (
+    *("bn-relu", "bn-silu", "gn-silu", "rs-rej"),
+    *(f"evonorm-{series}{number}" for series in "bs" for number in range(3)),
+)
+ATTEMPTS = 10  # draws of a child until it differs
+WARM_UP = 100  # proposals before the clock starts
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """How proposals of one generator fared."""
+
+    proposals: int
+    rejected: dict[str, int]  # by check
+    distinct: int  # functions among the survivors
+    milliseconds: tuple[float, ...]  # of processor time for each proposal, generation included
+
+    @property
+    def survivors(self) -> int:
+        return self.proposals - sum(self.rejected.values())
+
+
+def generators() -> dict[str, Generator]:
+    """Who proposes: the paper, ours, and the paper's two mutations of a known layer, once or until it differs."""
+    pool = np.random.default_rng(0)
+    known = [(genotype(_formula_graph(name), pool), fingerprint(_formula_graph(name))) for name in KNOWN_LAYERS]
+    paper, ours = SearchSettings(), SearchSettings(free_checks=True, attempts=ATTEMPTS)
+
+    def child(settings: SearchSettings, rng: np.random.Generator) -> Graph:
+        parent, function = known[rng.integers(len(known))]
+        return different_child(parent, function, rng, settings, lambda graph: screen(graph).fingerprint)
+
+    return {
+        "paper's generator": sample_graph,
+        "live generator": sample_live_graph,
+        "mutants of known layers": partial(child, paper),
+        "mutants until different": partial(child, ours),
+    }
+
+
+def genotype(graph: Graph, rng: np.random.Generator) -> Graph:
+    """The same function as a search would carry it: filled up with random dead nodes in front to the paper's ten."""
+    missing = max(0, PAPER_NODES - len(graph.nodes))
+    first = len(INITIAL_NODES)
+    dead = [sample_node(rng, first + i) for i in range(missing)]
+    moved = [Node(node.op, tuple(i if i < first else i + missing for i in node.inputs)) for node in graph.nodes]
+    return Graph((*dead, *moved))
+
+
+def run_funnel(propose: Generator, proposals: int, seed: int) -> Funnel:
+    """Generates and screens this many proposals on one thread."""
+    rng = np.random.default_rng(seed)
+    for _ in range(min(WARM_UP, proposals)):
+        screen(propose(rng))
+    rejected: Counter[str] = Counter()
+    distinct: set[str] = set()
+    milliseconds = []
+    for _ in range(proposals):
+        start = time.thread_time()
+        screened = screen(propose(rng))
+        milliseconds.append((time.thread_time() - start) * 1e3)
+        if screened.rejected:
+            rejected[screened.rejected.test] += 1
+        elif screened.fingerprint:
+            distinct.add(screened.fingerprint)
+    return Funnel(proposals, dict(rejected), len(distinct), tuple(milliseconds))
+
+
+def funnel_table(funnels: dict[str, Funnel]) -> Table:
+    """A column per generator; shares of all its proposals."""
+    table = Table("", *funnels, title="Before the first training step")
+
+    def add(label: str, cell: Callable[[Funnel], str]) -> None:
+        table.add_row(label, *(cell(funnel) for funnel in funnels.values()))
+
+    add("proposals", lambda f: f"{f.proposals}")
+    for check in FREE_CHECKS:
+        add(f"rejected by {check}", partial(_rejected_share, check))
+    add("survivors", lambda f: f"{f.survivors / f.proposals:.1%}")
+    add("distinct functions", lambda f: f"{f.distinct} ({f.distinct / f.proposals:.1%})")
+    add("ms a proposal, mean", lambda f: f"{np.mean(f.milliseconds):.2f}")
+    add("ms a proposal, 99th percentile", lambda f: f"{np.percentile(f.milliseconds, 99):.2f}")
+    add("ms a distinct survivor", lambda f: f"{np.sum(f.milliseconds) / max(1, f.distinct):.2f}")
+    return table
+
+
+def _rejected_share(check: str, funnel: Funnel) -> str:
+    return f"{funnel.rejected.get(check, 0) / funnel.proposals:.2%}"
+
+
+def _formula_graph(name: str) -> Graph:
+    formula = CATALOG[name].formula
+    assert formula is not None
+    return Graph.parse(formula)
+
+
+def main() -> None:
+    """Prints the funnel of every generator."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--proposals", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    if arguments.proposals < 1:
+        parser.error("--proposals must be at least 1.")
+    results = {name: run_funnel(propose, arguments.proposals, arguments.seed) for name, propose in generators().items()}
+    Console(width=160).print(funnel_table(results))
+
+
+if __name__ == "__main__":
+    main()

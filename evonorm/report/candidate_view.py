@@ -1,0 +1,117 @@
+"""What the pages about single candidates show: one in full, and lists of them."""
+
+from typing import Any
+
+from evonorm.graph import Graph
+from evonorm.journal import Candidate, Reader, Scores, Stage
+from evonorm.layers.source import layer_source
+from evonorm.report.chart_frame import Axes
+from evonorm.report.charts import Line, line_chart
+from evonorm.report.facts import ancestry, duration, readable, verdict
+from evonorm.report.figures import PERCENT, Figure
+from evonorm.report.layer_pictures import drawing, formula_picture, response_picture
+from evonorm.report.questions import ask
+
+KINDS = ("all", "scores", "rejected", "failed", "pending")
+PAGE_SIZE = 50
+
+_LIST = {
+    "all": "SELECT idx FROM proposals WHERE idx >= ? ORDER BY idx LIMIT ?",
+    "scores": "SELECT idx FROM outcomes WHERE average IS NOT NULL ORDER BY average DESC LIMIT ? OFFSET ?",
+    "pending": """SELECT idx FROM proposals p WHERE NOT EXISTS (SELECT 1 FROM outcomes o WHERE o.idx = p.idx)
+        ORDER BY idx DESC LIMIT ? OFFSET ?""",
+    "kind": "SELECT idx FROM outcomes WHERE kind = ? ORDER BY kind, test, arrival LIMIT ? OFFSET ?",
+}
+
+
+def candidate_values(reader: Reader, candidate: Candidate, references: dict[str, dict[str, float]]) -> dict[str, Any]:
+    """The values of candidate.html."""
+    proposal, outcome = candidate.proposal, candidate.outcome
+    graph = proposal.graph
+    stages = outcome.stages if outcome is not None else ()
+    return {
+        "index": proposal.index,
+        "reference_name": proposal.name,
+        "verdict": verdict(outcome),
+        "origin": proposal.origin,
+        "steps": candidate.steps,
+        "duration": duration(candidate.seconds),
+        "math": formula_picture(graph, affine=True),
+        "drawing": drawing(graph),
+        "whole_drawing": drawing(graph, dead=True),
+        "response": response_picture(graph),
+        "accuracies": outcome.accuracies if isinstance(outcome, Scores) else {},
+        "references": references,
+        "curves": curve_figures(stages),
+        "stages": [{"name": s.name, "anchor": s.anchor, "steps": s.steps, "seconds": s.seconds,
+                    "figures": _short(s.figures)} for s in stages],
+        "ancestry": ancestry(reader, candidate),
+        "use": _use(graph, proposal.name),
+        "source": layer_source(graph, f"Candidate{proposal.index}"),
+        "genotype": graph.encode(),
+    }  # fmt: skip
+
+
+def _use(graph: Graph, name: str | None) -> str:
+    layer = repr(name or readable(graph))
+    if not name and readable(graph) == graph.encode():
+        layer = f"evonorm.Graph.decode({graph.encode()!r})"
+    return f"import evonorm\n\nlayer = evonorm.create_layer({layer}, channels=64)"
+
+
+def _short(figures: dict[str, Any]) -> str:
+    """The figures that fit on a line; curves are drawn."""
+    plain = {key: each for key, each in figures.items() if not isinstance(each, list | dict)}
+    return ", ".join(f"{key} {each:.4g}" if isinstance(each, float) else f"{key} {each}" for key, each in plain.items())
+
+
+def curve_figures(stages: tuple[Stage, ...]) -> list[Figure]:
+    """Validation accuracy and training loss over the steps, a line for each anchor, where the stages kept them."""
+    accuracy, loss = [], []
+    for stage in stages:
+        points: Any = stage.figures.get("curve")
+        if _is_curve(points):
+            accuracy.append(Line(stage.anchor, [p[0] for p in points], [100 * p[1] for p in points]))
+        losses, last = stage.figures.get("losses"), stage.figures.get("step", stage.steps)
+        if isinstance(losses, list) and len(losses) > 1 and all(isinstance(each, int | float) for each in losses):
+            x = [last * place / (len(losses) - 1) for place in range(len(losses))]
+            loss.append(Line(stage.anchor, x, losses))
+    found = []
+    for name, title, label, lines in (
+        ("validation", "Validation accuracy", PERCENT, accuracy),
+        ("loss", "Training loss", "cross-entropy (nats)", loss),
+    ):
+        if lines:
+            svg = line_chart(title, lines, Axes("training step", label))
+            rows = [(line.label, x, y) for line in lines for x, y in zip(line.x, line.y, strict=True)]
+            found.append(Figure(name, title, svg, ("anchor", "step", label), rows))
+    return found
+
+
+def _is_curve(points: Any) -> bool:
+    return (
+        isinstance(points, list) and bool(points) and all(isinstance(p, list | tuple) and len(p) == 2 for p in points)
+    )
+
+
+def candidate_rows(reader: Reader, kind: str, start: int) -> list[dict[str, Any]]:
+    """One page of the list of candidates: scores from the best down, others in their order."""
+    if kind == "all":
+        rows = ask(reader, _LIST["all"], (start, PAGE_SIZE))
+    elif kind in ("scores", "pending"):
+        rows = ask(reader, _LIST[kind], (PAGE_SIZE, start))
+    else:
+        rows = ask(reader, _LIST["kind"], (kind, PAGE_SIZE, start))
+    return [_row(reader.candidate(index)) for (index,) in rows]
+
+
+def _row(candidate: Candidate) -> dict[str, Any]:
+    proposal = candidate.proposal
+    return {
+        "index": proposal.index,
+        "formula": readable(proposal.graph),
+        "origin": proposal.name or proposal.origin,
+        "verdict": verdict(candidate.outcome),
+        "steps": candidate.steps,
+        "seconds": candidate.seconds,
+    }

@@ -1,0 +1,233 @@
+"""Small charts as SVG, drawn here so that a report needs no script and a live page no library.
+
+Made for 400 pixels in width: a phone shows one, a screen three in a row, and the text is never scaled to nothing. Every
+part has presentation attributes for files and a class for the style sheet of a page.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evonorm.graph.markup import Markup, element, joined
+from evonorm.report.chart_frame import (
+    BOTTOM,
+    LEFT,
+    LEGEND_ROW,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Axes,
+    Frame,
+    chart_svg,
+    legend_rows,
+    marker,
+    reference_line,
+    stroke,
+)
+from evonorm.report.palette import GRID, INK, SERIES, SOFT, series_class
+from evonorm.report.scales import padded, tick_text
+
+SHADES = 5
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve, with a band from low to high around it if these are given."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A named point; with `link`, clicking it leads there."""
+
+    x: float
+    y: float
+    label: str
+    link: str | None = None
+
+
+def line_chart(title: str, lines: Sequence[Line], axes: Axes) -> Markup:
+    """Curves with their bands, and horizontal lines of reference."""
+    if not lines:
+        return Frame(title, axes, [], (0, 1), (0, 100)).empty()
+    xs = [x for line in lines for x in line.x]
+    ys = [y for line in lines for y in (*line.y, *line.low, *line.high)] + list(axes.levels.values())
+    labels = [line.label for line in lines] if axes.legend else []
+    frame = Frame(title, axes, labels, axes.x_limits or padded(xs, 1.0, *_floor(xs)), axes.y_limits or padded(ys, 0.02))
+    return frame.svg([_line(frame, number, line) for number, line in enumerate(lines)])
+
+
+def _floor(values: list[float]) -> tuple[float, float]:
+    """Counts and times begin at zero: no room to the left of it."""
+    return (0.0, math.inf) if values and min(values) >= 0 else (-math.inf, math.inf)
+
+
+def histogram(title: str, edges: Sequence[float], counts: Sequence[int], axes: Axes, marks: dict[str, float]) -> Markup:
+    """Bars of counts on a log scale; `marks` are named vertical lines."""
+    highest = 10.0 ** math.ceil(math.log10(max([*counts, 9]) + 1))
+    frame = Frame(title, axes, [], (edges[0], edges[-1]), (0.7, highest))
+    bars = [
+        element("rect", {"x": frame.x(left) + 0.5, "y": frame.y(count), "width": frame.x(right) - frame.x(left) - 1,
+                         "height": frame.bottom - frame.y(count)},
+                element("title", {}, f"{tick_text(left)} to {tick_text(right)}: {count}"))
+        for left, right, count in zip(edges, edges[1:], counts, strict=False)
+        if count
+    ]  # fmt: skip
+    drawn = (
+        [element("g", {"class": f"{series_class(0)} fill", "fill": SERIES[0]}, *bars)] if bars else [frame.nothing()]
+    )
+    return frame.svg([*drawn, *(_vertical(frame, name, value) for name, value in marks.items())])
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How many points fall around a place."""
+
+    x: float
+    y: float
+    count: int
+
+
+def scatter(title: str, cells: Sequence[Cell], marks: Sequence[Mark], references: Sequence[Mark], axes: Axes) -> Markup:
+    """Points gathered into cells (darker = more), single ones marked on top, references as diamonds."""
+    assert axes.x_limits
+    assert axes.y_limits
+    frame = Frame(title, axes, [], axes.x_limits, axes.y_limits)
+    drawn = _density(frame, cells) if cells else [frame.nothing()]
+    drawn.append(
+        element("g", {"class": f"{series_class(1)} fill", "fill": SERIES[1]}, *(_disc(frame, m) for m in marks))
+    )
+    return frame.svg([*drawn, element("g", {"class": "ink-fill", "fill": INK}, *_diamonds(frame, references))])
+
+
+def _density(frame: Frame, cells: Sequence[Cell]) -> list[Markup]:
+    """Dots of zero length with round ends, a path for each of a few shades: thousands of cells stay small."""
+    most = math.log1p(max(cell.count for cell in cells))
+    shades: dict[int, list[str]] = {}
+    for cell in cells:
+        shade = math.ceil(SHADES * math.log1p(cell.count) / most)
+        shades.setdefault(shade, []).append(f"M{frame.x(cell.x):.1f} {frame.y(cell.y):.1f}h0")
+    look = {"stroke": SERIES[0], "stroke-width": 5, "stroke-linecap": "round", "class": f"{series_class(0)} stroke"}
+    return [
+        element("path", {"d": "".join(words), "opacity": f"{0.2 + 0.8 * shade / SHADES:.2f}", **look})
+        for shade, words in sorted(shades.items())
+    ]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One row of a funnel: what goes, from `start` on, out of a whole."""
+
+    label: str
+    start: int
+    count: int
+    series: int
+
+
+def funnel(title: str, bars: Sequence[Bar], whole: int) -> Markup:
+    """A row for each way out, the bars one behind the other, so that what is left shows."""
+    step, width = 38, WIDTH - 4
+    rows = []
+    for number, bar in enumerate(bars):
+        y = number * step
+        share = f"{bar.count:,}  ({100 * bar.count / whole:.3g} %)" if whole else "0"
+        left, length = 2 + width * bar.start / max(whole, 1), width * bar.count / max(whole, 1)
+        rows += [
+            element("text", {"x": 2, "y": y + 13}, bar.label),
+            element("text", {"x": WIDTH - 2, "y": y + 13, "text-anchor": "end", "class": "soft", "fill": SOFT}, share),
+            element("rect", {"x": 2, "y": y + 18, "width": width, "height": 11, "fill": GRID, "class": "trough"}),
+            element("rect", {"x": left, "y": y + 18, "width": max(length, 1.5 if bar.count else 0), "height": 11,
+                             "fill": SERIES[bar.series], "class": f"{series_class(bar.series)} fill"}),
+        ]  # fmt: skip
+    return chart_svg(title, max(len(bars) * step, 20), rows)
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """A candidate with a value for each column."""
+
+    label: str
+    values: Sequence[float]
+    link: str | None = None
+
+
+def dot_rows(title: str, columns: Sequence[str], rows: Sequence[DotRow], axes: Axes) -> Markup:
+    """A row of dots for each candidate, shape and colour by column."""
+    if not rows:
+        return Frame(title, axes, [], (0, 100), (0, 1), 160, names=True).empty()
+    values = [value for row in rows for value in row.values if math.isfinite(value)]
+    legend = legend_rows(columns)
+    height = TOP + legend * LEGEND_ROW + len(rows) * 22 + BOTTOM
+    frame = Frame(
+        title, axes, columns, axes.x_limits or padded(values, 0.02), (len(rows) - 0.5, -0.5), height, names=True
+    )
+    drawn = []
+    for place, row in enumerate(rows):
+        y = frame.y(place)
+        name = element("text", {"x": LEFT - 8, "y": y + 4, "text-anchor": "end"}, row.label)
+        line = element("line", {"x1": LEFT, "x2": WIDTH - RIGHT, "y1": y, "y2": y, "stroke": GRID, "class": "grid"})
+        shapes = [marker(k, frame.x(value), y) for k, value in enumerate(row.values) if math.isfinite(value)]
+        drawn.append(_linked(row.link, joined(line, name, *shapes)))
+    return frame.svg(drawn)
+
+
+def _line(frame: Frame, number: int, line: Line) -> Markup:
+    drawn = []
+    if line.low:
+        there = [(x, y) for x, y in zip(line.x, line.high, strict=True)]
+        back = [(x, y) for x, y in zip(line.x, line.low, strict=True)][::-1]
+        band = {
+            "class": f"{series_class(number)} fill band",
+            "fill": SERIES[number % len(SERIES)],
+            "fill-opacity": "0.16",
+        }
+        drawn.append(element("path", {"d": _path(frame, there + back) + "Z", **band}))
+    path = _path(frame, list(zip(line.x, line.y, strict=True)))
+    drawn.append(element("path", {"d": path, **stroke(number), "class": f"{series_class(number)} stroke"}))
+    return joined(*drawn)
+
+
+def _path(frame: Frame, points: list[tuple[float, float]]) -> str:
+    """Straight pieces through the finite points; a value that is not finite leaves a gap."""
+    words, pen_up = [], True
+    for x, y in points:
+        if not math.isfinite(y):
+            pen_up = True
+            continue
+        clipped = max(-9999.0, min(9999.0, frame.y(y)))
+        words.append(f"{'M' if pen_up else 'L'}{frame.x(x):.1f} {clipped:.1f}")
+        pen_up = False
+    return " ".join(words)
+
+
+def _vertical(frame: Frame, name: str, value: float) -> Markup:
+    x = frame.x(value)
+    toward_end = x < (LEFT + WIDTH - RIGHT) / 2
+    place = {"x": x + (4 if toward_end else -4), "y": frame.top + 9, "text-anchor": "start" if toward_end else "end"}
+    return joined(reference_line(x, frame.top, x, frame.bottom), element("text", {**place, "font-size": 11}, name))
+
+
+def _linked(link: str | None, drawn: Markup) -> Markup:
+    return element("a", {"href": link}, drawn) if link else drawn
+
+
+def _disc(frame: Frame, mark: Mark) -> Markup:
+    place = {"cx": frame.x(mark.x), "cy": frame.y(mark.y), "r": 4.2}
+    return _linked(mark.link, element("circle", place, element("title", {}, mark.label)))
+
+
+def _diamonds(frame: Frame, marks: Sequence[Mark]) -> list[Markup]:
+    """Diamonds with their names to the left, pushed down where two would meet."""
+    drawn, free = [], -math.inf
+    for mark in sorted(marks, key=lambda each: -each.y):
+        x, y = frame.x(mark.x), frame.y(mark.y)
+        free = max(y + 4, free + 13)
+        drawn.append(element("path", {"d": f"M{x:.1f} {y - 6:.1f} l6 6 l-6 6 l-6 -6 Z"}))
+        side = {"x": x - 10, "text-anchor": "end"} if x > LEFT + 100 else {"x": x + 10}
+        drawn.append(element("text", {**side, "y": free, "font-size": 11}, mark.label))
+    return drawn

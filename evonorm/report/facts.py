@@ -1,0 +1,176 @@
+"""What a page says in words and numbers: what was run, what it cost, who is on top and where they come from."""
+
+import functools
+import os
+import platform
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from evonorm.graph import Graph, canonical_key
+from evonorm.journal import Candidate, Failed, Outcome, Reader, Rejected, Scores
+from evonorm.report.questions import ask
+from evonorm.report.tally import Tally
+
+LONGEST_ANCESTRY = 12
+LOOKED_AT = 500  # best candidates among which equal functions are found
+
+# A search proposes its references first, so there is no need to look through all proposals.
+_REFERENCES = "SELECT idx FROM proposals WHERE idx < 100 AND origin = 'reference'"
+_BEST = """SELECT p.idx, p.graph FROM outcomes o JOIN proposals p USING (idx)
+    WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ?"""
+
+
+@dataclass(frozen=True)
+class Ancestor:
+    """One step back in a candidate's ancestry."""
+
+    index: int
+    origin: str
+    average: float | None
+    formula: str
+
+
+@dataclass(frozen=True)
+class TopEntry:
+    """A row of the leaderboard."""
+
+    candidate: Candidate
+    scores: Scores
+    twins: int  # candidates with the same canonical form before the top is full
+    ancestry: list[Ancestor]
+
+    @property
+    def index(self) -> int:
+        return self.candidate.proposal.index
+
+    @property
+    def graph(self) -> Graph:
+        return self.candidate.proposal.graph
+
+
+def readable(graph: Graph) -> str:
+    """The formula, or the storage form of a graph whose formula would be too long."""
+    try:
+        return str(graph)
+    except ValueError:
+        return graph.encode()
+
+
+def top_entries(reader: Reader, number: int = 10) -> list[TopEntry]:
+    """The best candidates by average accuracy, equal functions once."""
+    found: dict[str, list[int]] = {}
+    for index, text in ask(reader, _BEST, (LOOKED_AT,)):
+        key = _key_of(text)
+        if key not in found and len(found) == number:
+            break
+        found.setdefault(key, []).append(index)
+    entries = []
+    for index, *twins in found.values():
+        candidate = reader.candidate(index)
+        assert isinstance(candidate.outcome, Scores)
+        entries.append(TopEntry(candidate, candidate.outcome, len(twins), ancestry(reader, candidate)))
+    return entries
+
+
+@functools.lru_cache(2000)  # a live page meets the same graphs again and again
+def _key_of(text: str) -> str:
+    return canonical_key(Graph.decode(text))
+
+
+def ancestry(reader: Reader, candidate: Candidate) -> list[Ancestor]:
+    """Parents, grandparents and so on, youngest first."""
+    found: list[Ancestor] = []
+    while candidate.proposal.parents and len(found) < LONGEST_ANCESTRY:
+        candidate = reader.candidate(candidate.proposal.parents[0])
+        average = candidate.outcome.average if isinstance(candidate.outcome, Scores) else None
+        proposal = candidate.proposal
+        found.append(Ancestor(proposal.index, proposal.origin, average, readable(proposal.graph)))
+    return found
+
+
+def verdict(outcome: Outcome | None) -> str:
+    """What came of a candidate, in a few words."""
+    if isinstance(outcome, Scores):
+        return f"scored {100 * outcome.average:.2f} % on average"
+    if isinstance(outcome, Rejected):
+        return f"rejected by the test {outcome.test!r}" + (f" on {outcome.anchor}" if outcome.anchor else "")
+    return f"failed: {outcome.error}" if isinstance(outcome, Failed) else "in work"
+
+
+def what_was_run(reader: Reader, tally: Tally) -> list[tuple[str, str]]:
+    """Label and text of each fact about the run, for people."""
+    header = reader.header()
+    search = _table(_table(header.get("recipe")).get("search"))
+    method = {"random": "random search"}.get(str(search.get("method")), str(search.get("method", "not named")))
+    machine, versions = _table(header.get("machine")), _table(header.get("versions"))
+    return [
+        ("method", f"{method}, {_batch_words(search)}, seed {header.get('seed')}"),
+        ("data", str(_table(header.get("data")).get("name", "not named"))),
+        ("references", ", ".join(_reference_words(reader.candidate(i)) for (i,) in ask(reader, _REFERENCES)) or "none"),
+        ("begun", f"{header.get('created', 'unknown')}, {state(reader)}"),
+        ("machine", f"{machine.get('processor', 'unknown')}, {machine.get('cores', '?')} cores"),
+        ("software", ", ".join(f"{name} {version}" for name, version in versions.items()) or "unknown"),
+        ("commit", str(header.get("commit") or "unknown")),
+        ("proposed", f"{tally.proposed:,} candidates"),
+        ("scored", f"{tally.count('scores'):,}, references included"),
+        ("cost", f"{tally.steps:,} training steps, {duration(tally.seconds)} of worker time"),
+    ]
+
+
+def _reference_words(reference: Candidate) -> str:
+    name = str(reference.proposal.name)
+    return name if isinstance(reference.outcome, Scores) else f"{name} ({verdict(reference.outcome)})"
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _batch_words(search: dict[str, Any]) -> str:
+    return "batch-independent layers" if search.get("batch_ops") is False else "all layers"
+
+
+def population_window(reader: Reader, default: int) -> int:
+    """How many scored candidates the search remembered."""
+    search = _table(_table(reader.header().get("recipe")).get("search"))
+    window = search.get("window", default)
+    return window if isinstance(window, int) and window > 0 else default
+
+
+def state(reader: Reader) -> str:
+    """Whether a search is at work. Asks the events and the process table: a lock would get into the search's way."""
+    question = """SELECT kind, json_extract(body, '$.pid'), json_extract(body, '$.why'), time FROM events
+        WHERE kind IN ('session started', 'session ended') ORDER BY id DESC LIMIT 1"""
+    rows = ask(reader, question)
+    if not rows:
+        return "no session yet"
+    kind, pid, why, when = rows[0]
+    if kind == "session ended":
+        return f"ended {moment(when)} ({why})"
+    host = _table(reader.header().get("machine")).get("host")
+    if host == platform.node() and isinstance(pid, int) and _alive(pid):
+        return "running"
+    return f"last session began {moment(when)}, not running on this machine"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def moment(when: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(when))
+
+
+def duration(seconds: float) -> str:
+    """Two significant units at most: 42 s, 12 min, 3.5 h, 2.1 days."""
+    for size, unit in ((86400 * 2, "days"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / (86400 if unit == 'days' else size):.3g} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,41 @@
+"""The pictures of one layer: typeset formula, drawing, response. Kept, since a live page shows the same ones again."""
+
+import functools
+
+from evonorm.graph import Graph, formula_mathml, graph_svg
+from evonorm.graph.markup import Markup, element
+from evonorm.report.figures import response_figure
+from evonorm.report.templates import render
+
+KEPT_PICTURES = 300
+
+
+@functools.lru_cache(KEPT_PICTURES)
+def formula_picture(graph: Graph, affine: bool = False) -> Markup:
+    """The formula in MathML; a graph that is too long to typeset is shown as it is stored."""
+    try:
+        return formula_mathml(graph, affine, display=affine)
+    except ValueError:
+        return element("code", {}, graph.encode())
+
+
+@functools.lru_cache(KEPT_PICTURES)
+def drawing(graph: Graph, dead: bool = False) -> Markup:
+    return graph_svg(graph, dead)
+
+
+@functools.lru_cache(KEPT_PICTURES)
+def response_picture(graph: Graph) -> Markup:
+    return response_figure(graph).svg
+
+
+def layer_page(title: str, graph: Graph, formula: str) -> str:
+    """A self-contained HTML page about one layer."""
+    values = {
+        "title": title,
+        "formula": formula,
+        "math": formula_picture(graph, affine=True),
+        "drawing": drawing(graph),
+        "response": response_picture(graph),
+    }
+    return render("layer.html", values, static=False)

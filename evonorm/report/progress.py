@@ -1,0 +1,36 @@
+"""Search progress as in the paper's figure: mean and spread of the top 10 of the population, as candidates come in."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evonorm.report.scored import Scored
+
+TOP = 10
+SAMPLES = 120  # points of a curve; more cannot be told apart on paper
+PAPER_WINDOW = 2500
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Curves over `candidates` scored so far; means and spreads (one standard deviation) are (points, anchors + 1).
+
+    The last column is the average over the anchors, by which the ten are chosen.
+    """
+
+    candidates: np.ndarray
+    spent_steps: np.ndarray
+    means: np.ndarray
+    spreads: np.ndarray
+
+
+def search_progress(scored: Scored, window: int = PAPER_WINDOW) -> Progress:
+    """The population at any time is the last `window` scored candidates, as in the search itself."""
+    columns = np.column_stack([np.nan_to_num(scored.table), scored.averages]) if len(scored) else np.empty((0, 1))
+    ends = np.unique(np.linspace(1, len(scored), min(SAMPLES, len(scored))).round().astype(int))
+    means, spreads = np.empty((len(ends), columns.shape[1])), np.empty((len(ends), columns.shape[1]))
+    for place, end in enumerate(ends):
+        population = columns[max(0, end - window) : end]
+        best = population[np.argpartition(-population[:, -1], min(TOP, len(population)) - 1)[:TOP]]
+        means[place], spreads[place] = best.mean(axis=0), best.std(axis=0)
+    return Progress(ends, scored.spent_steps[ends - 1] if len(ends) else ends, means, spreads)

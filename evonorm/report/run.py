@@ -1,0 +1,112 @@
+"""A run for notebooks and scripts: plain records, figures, a report. Reads the journal and nothing else."""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evonorm.graph.markup import element, joined
+from evonorm.journal import Candidate, Failed, Rejected, Scores
+from evonorm.report.facts import readable, what_was_run
+from evonorm.report.figures import Figure, funnel_figure
+from evonorm.report.html_report import write_report
+from evonorm.report.run_page import run_page
+from evonorm.report.run_place import journal_path, open_run
+from evonorm.report.tally import Tally
+
+
+class Run:
+    """`Run("first")` is the run in runs/first. Every question looks at the journal as it is now.
+
+    `records()` gives a plain dict per candidate, `to_dataframe()` the same as a table where pandas is installed,
+    `figures()` the charts with their data, `report()` writes the HTML file.
+    """
+
+    def __init__(self, name: str, runs: str | Path = "runs") -> None:
+        self.name = name
+        self.runs = Path(runs)
+        journal_path(self.runs, name)
+
+    def header(self) -> dict[str, Any]:
+        """What the run was begun with: recipe, seed, data, versions, commit, machine."""
+        with open_run(self.runs, self.name) as reader:
+            return reader.header()
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """A dict per candidate in the order of proposals; keys with a dot hold the accuracy on one anchor."""
+        with open_run(self.runs, self.name) as reader:
+            for candidate in reader.candidates():
+                yield _record(candidate)
+
+    def top(self, number: int = 10) -> list[dict[str, Any]]:
+        """The records of the best, by average accuracy, references not among them."""
+        with open_run(self.runs, self.name) as reader:
+            return [_record(candidate) for candidate in reader.best(number)]
+
+    def candidate(self, index: int) -> Candidate:
+        """One candidate with its graph and the whole outcome."""
+        with open_run(self.runs, self.name) as reader:
+            return reader.candidate(index)
+
+    def to_dataframe(self) -> Any:
+        """The records as a pandas.DataFrame, one row a candidate."""
+        try:
+            import pandas  # type: ignore[import-untyped]
+        except ImportError:
+            raise ImportError("to_dataframe() needs pandas (pip install pandas); records() works without.") from None
+        return pandas.DataFrame(list(self.records()))
+
+    def tally(self) -> Tally:
+        """What the run adds up to: verdicts, cost, ledger, the table of scores."""
+        tally = Tally()
+        with open_run(self.runs, self.name) as reader:
+            tally.refresh(reader)
+        return tally
+
+    def figures(self) -> dict[str, Figure]:
+        """Every chart by name, with `.svg` and `.csv()`."""
+        tally = self.tally()
+        with open_run(self.runs, self.name) as reader:
+            return {figure.name: figure for figure in run_page(reader, tally, self.name).figures}
+
+    def report(self, out: str | Path | None = None, against: str | None = None) -> Path:
+        """Writes the report as `evonorm report` does; returns the HTML file."""
+        return write_report(self.runs, self.name, None if out is None else Path(out), against)
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}, runs={str(self.runs)!r})"
+
+    def _repr_html_(self) -> str:
+        tally = self.tally()
+        with open_run(self.runs, self.name) as reader:
+            facts = what_was_run(reader, tally)
+        rows = [element("tr", {}, element("th", {}, label), element("td", {}, text)) for label, text in facts]
+        table = element("table", {}, *rows)
+        return element("div", {}, joined(element("b", {}, f"Run {self.name}"), table, funnel_figure(tally).svg))
+
+
+def _record(candidate: Candidate) -> dict[str, Any]:
+    proposal, outcome = candidate.proposal, candidate.outcome
+    record: dict[str, Any] = {
+        "index": proposal.index,
+        "formula": readable(proposal.graph),
+        "graph": proposal.graph.encode(),
+        "origin": proposal.origin,
+        "name": proposal.name,
+        "parents": proposal.parents,
+        "kind": "pending",
+        "test": None,
+        "anchor": None,
+        "error": None,
+        "average": math.nan,
+        "steps": candidate.steps,
+        "seconds": candidate.seconds,
+    }
+    if isinstance(outcome, Scores):
+        record |= {"kind": "scores", "average": outcome.average}
+        record |= {f"accuracy.{anchor}": accuracy for anchor, accuracy in outcome.accuracies.items()}
+    elif isinstance(outcome, Rejected):
+        record |= {"kind": "rejected", "test": outcome.test, "anchor": outcome.anchor}
+    elif isinstance(outcome, Failed):
+        record |= {"kind": "failed", "error": outcome.error}
+    return record

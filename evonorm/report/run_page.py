@@ -1,0 +1,171 @@
+"""Everything that the page of a run shows, made from its journal: the same for a report and for the live page."""
+
+import hashlib
+from dataclasses import dataclass, field
+
+from evonorm.graph import CATALOG
+from evonorm.graph.markup import Markup
+from evonorm.journal import Reader
+from evonorm.report.facts import Ancestor, TopEntry, duration, population_window, readable, top_entries, what_was_run
+from evonorm.report.figures import (
+    Figure,
+    NamedTally,
+    calibration_figures,
+    frontier_figure,
+    funnel_figure,
+    histogram_figures,
+    main_reference,
+    progress_figures,
+)
+from evonorm.report.layer_pictures import drawing, formula_picture, response_picture
+from evonorm.report.progress import PAPER_WINDOW
+from evonorm.report.tally import Tally
+from evonorm.report.templates import render_macro
+
+HEADINGS = {
+    "summary": "What was run and what it cost",
+    "funnel": "Funnel",
+    "progress": "Search progress",
+    "top": "Top 10",
+    "frontier": "Pareto frontier",
+    "histograms": "Accuracy histograms",
+    "calibration": "Calibration between anchors",
+    "ledger": "Ledger",
+}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A candidate of the top 10, ready to be shown."""
+
+    index: int
+    formula: str
+    math: Markup
+    drawing: Markup
+    response: Markup
+    accuracies: dict[str, float]
+    average: float
+    twins: int
+    steps: int
+    duration: str
+    ancestry: list[Ancestor]
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """What one stage on one anchor took."""
+
+    stage: str
+    anchor: str
+    candidates: int
+    rejected: int
+    steps: int
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """One run at one moment. `base` is where its live pages are; a report has none."""
+
+    name: str
+    heading: str
+    base: str | None
+    other: str | None
+    facts: list[tuple[str, str]]
+    behind: int
+    proposed: int
+    funnel: Figure
+    progress: list[Figure]
+    histograms: list[Figure]
+    calibration: list[Figure]
+    frontier: Figure
+    frontier_size: int
+    top: list[Card]
+    anchors: list[str]
+    references: dict[str, dict[str, float]]
+    reference: str | None
+    ledger: list[LedgerRow] = field(default_factory=list)
+
+    @property
+    def reference_average(self) -> float | None:
+        return None if self.reference is None else self.average(self.references[self.reference])
+
+    @property
+    def reference_formulas(self) -> dict[str, str]:
+        return {name: str(CATALOG[name].formula) for name in self.references if name in CATALOG}
+
+    @staticmethod
+    def average(accuracies: dict[str, float]) -> float:
+        return sum(accuracies.values()) / len(accuracies)
+
+    @property
+    def figures(self) -> list[Figure]:
+        return [self.funnel, *self.progress, *self.histograms, *self.calibration, self.frontier]
+
+    def sections(self) -> dict[str, Markup]:
+        return {name: render_macro("sections.html", "section", name, self) for name in HEADINGS}
+
+
+def run_page(
+    reader: Reader, tally: Tally, name: str, base: str | None = None, other: NamedTally | None = None
+) -> RunPage:
+    """The page of a run as far as its tally has read; `other` is a run to compare its progress with."""
+    runs = [NamedTally(name, tally, population_window(reader, PAPER_WINDOW)), *([other] if other else [])]
+
+    def link(index: int) -> str | None:
+        return None if base is None else f"{base}/candidates/{index}"
+
+    return RunPage(
+        name=name,
+        heading=f"Run {name}",
+        base=base,
+        other=other.name if other else None,
+        facts=what_was_run(reader, tally),
+        behind=tally.behind,
+        proposed=tally.proposed,
+        funnel=funnel_figure(tally),
+        progress=progress_figures(runs),
+        histograms=histogram_figures(tally),
+        calibration=calibration_figures(tally, link),
+        frontier=frontier_figure(tally, link),
+        frontier_size=len(tally.scored.frontier),
+        top=[_card(entry) for entry in top_entries(reader)],
+        anchors=_anchors(tally),
+        references=tally.references,
+        reference=main_reference(tally),
+        ledger=_ledger(tally),
+    )
+
+
+def digest(section: str) -> str:
+    """Tells a live page whether it has this section already."""
+    return hashlib.blake2b(section.encode(), digest_size=8).hexdigest()
+
+
+def _anchors(tally: Tally) -> list[str]:
+    return tally.scored.anchors or sorted({anchor for row in tally.references.values() for anchor in row})
+
+
+def _card(entry: TopEntry) -> Card:
+    return Card(
+        index=entry.index,
+        formula=readable(entry.graph),
+        math=formula_picture(entry.graph),
+        drawing=drawing(entry.graph),
+        response=response_picture(entry.graph),
+        accuracies=entry.scores.accuracies,
+        average=entry.scores.average,
+        twins=entry.twins,
+        steps=entry.candidate.steps,
+        duration=duration(entry.candidate.seconds),
+        ancestry=entry.ancestry,
+    )
+
+
+def _ledger(tally: Tally) -> list[LedgerRow]:
+    whole = sum(spent.seconds for spent in tally.ledger.values()) or 1.0
+    return [
+        LedgerRow(stage, anchor, each.candidates, each.rejected, each.steps, each.seconds, 100 * each.seconds / whole)
+        for (stage, anchor), each in tally.ledger.items()
+    ]

@@ -1,0 +1,24 @@
+"""Writes the programs of the catalog and of random graphs for the sanitizer run: `make sanitize`."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from evonorm.graph import CATALOG, Graph, sample_graph
+from evonorm.kernels.plan import plan
+
+
+def main(path: str) -> None:
+    rng = np.random.default_rng(0)
+    graphs = [Graph.parse(entry.formula) for entry in CATALOG.values() if entry.formula]
+    graphs += [sample_graph(rng, nodes=int(rng.integers(1, 25))) for _ in range(400)]
+    with Path(path).open("wb") as file:
+        for graph in graphs:
+            for training in (True, False):
+                encoded = plan(graph, 1e-5, training).encode()
+                file.write(np.int32(len(encoded) // 4).tobytes() + encoded)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,103 @@
+import math
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from evonorm.graph import Graph
+from evonorm.report.chart_frame import Axes
+from evonorm.report.charts import Bar, Cell, DotRow, Line, Mark, dot_rows, funnel, histogram, line_chart, scatter
+from evonorm.report.figures import response_figure
+from evonorm.report.palette import DASHES, SERIES
+from evonorm.report.response import STATISTICS, responses
+from evonorm.report.scales import Scale, nice_step, padded, tick_text
+from evonorm.report.templates import style_sheet
+
+NASTY = "<script>alert('x')</script>&"
+AXES = Axes("training steps (millions)", "accuracy (%)")
+
+
+def words(svg):
+    return ["".join(each.itertext()) for each in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def charts():
+    yield line_chart(NASTY, [Line(NASTY, [0, 1, 2], [1, math.nan, 3], [0, 1, 2], [2, 3, 4])], AXES)
+    yield line_chart("empty", [], AXES)
+    yield line_chart("one point", [Line("a", [5], [7])], Axes("x", "y", levels={NASTY: 3.0}))
+    yield histogram(NASTY, [0, 50, 100], [3, 0], Axes("a", "b", y_log=True), {NASTY: 50})
+    yield histogram("empty", [0, 50, 100], [0, 0], Axes("a", "b", y_log=True), {})
+    limits = ((0.0, 100.0), (0.0, 100.0))
+    yield scatter(NASTY, [Cell(3, 4, 5)], [Mark(1, 2, NASTY, NASTY)], [Mark(9, 9, NASTY)], Axes("a", "b", *limits))
+    yield scatter("empty", [], [], [], Axes("a", "b", *limits))
+    yield funnel(NASTY, [Bar(NASTY, 0, 3, 0), Bar("none", 0, 0, 1)], 3)
+    yield funnel("empty", [Bar("proposed", 0, 0, 0)], 0)
+    yield dot_rows(NASTY, [NASTY, "b"], [DotRow(NASTY, [1.0, math.nan], NASTY)], AXES)
+    yield dot_rows("empty", [], [], AXES)
+
+
+@pytest.mark.parametrize("svg", list(charts()))
+def test_every_chart_is_well_formed_and_escaped(svg):
+    ET.fromstring(svg)
+    assert "<script" not in svg
+    assert "nan" not in svg.lower()
+
+
+def test_axes_are_labelled_with_units():
+    svg = line_chart("progress", [Line("first", [0, 1], [10, 20]), Line("second", [0, 1], [20, 30])], AXES)
+    assert {"training steps (millions)", "accuracy (%)", "first", "second"} <= set(words(svg))
+
+
+def test_a_gap_in_the_data_is_a_gap_in_the_line():
+    svg = line_chart("gap", [Line("a", [0, 1, 2, 3], [1, 2, math.nan, 4])], AXES)
+    (path,) = [each.get("d") for each in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}path")]
+    assert path.count("M") == 2
+    assert path.count("L") == 1
+
+
+def test_series_differ_by_more_than_colour_and_the_page_knows_them_all():
+    assert len(set(DASHES)) == len(DASHES) == len(set(SERIES))
+    light, dark = (re.findall(r"--s\d: (#\w+)", part) for part in style_sheet().split("prefers-color-scheme: dark")[:2])
+    assert tuple(light) == SERIES
+    assert len(set(dark[: len(SERIES)])) == len(SERIES)
+
+
+def test_ticks():
+    assert nice_step(0.021) == pytest.approx(0.05)
+    assert nice_step(2.0) == 2.0
+    assert Scale(0, 97, 0, 1).ticks() == [0, 20, 40, 60, 80]
+    assert Scale(0.7, 1000, 0, 1, log=True).ticks() == [1, 10, 100, 1000]
+    assert Scale(1, 100, 0, 10, log=True)(10) == 5
+    assert [tick_text(value) for value in (0, 0.30000000000000004, 2500, 20000, 3e6)] == [
+        "0",
+        "0.3",
+        "2500",
+        "20k",
+        "3M",
+    ]
+    assert padded([5.0], 2.0) == (4.0, 6.0)
+    assert padded([0.0, math.inf, 10.0], 1.0, 0.0) == (0.0, 10.6)
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("x / max(std_bwh(x), v1 * x + std_wh(x))", lambda x, mean, std: x / max(std, x + std)),
+        ("x * sigmoid(v1 * x) / std_whcg(x)", lambda x, mean, std: x / (1 + math.exp(-x)) / std),
+        ("max((x - mean_bwh(x)) / std_bwh(x), 0)", lambda x, mean, std: max((x - mean) / std, 0)),
+        ("x / rms_wh(x) + v0", lambda x, mean, std: x / math.sqrt(mean**2 + std**2)),
+        ("mean_whc(x)", lambda x, mean, std: mean),
+        ("std_wh(x / std_wh(x))", lambda x, mean, std: 1.0),
+    ],
+)
+def test_the_response_is_the_formula_with_fixed_statistics(formula, expected):
+    curves = responses(Graph.parse(formula))
+    assert [(curve.mean, curve.std) for curve in curves] == list(STATISTICS)
+    for curve in curves:
+        for x, y in zip(curve.x[::20], curve.y[::20], strict=True):
+            assert y == pytest.approx(expected(x, curve.mean, curve.std), abs=2e-3, rel=2e-3)
+
+
+def test_a_response_that_explodes_still_has_a_chart():
+    ET.fromstring(response_figure(Graph.parse("exp(exp(exp(exp(x))))")).svg)
+    ET.fromstring(response_figure(Graph.parse("x / (x - x)")).svg)

@@ -1,0 +1,137 @@
+"""Children that differ from their parent, and equal layers that share their scores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evonorm.fitness.free_checks import screen
+from evonorm.graph import Graph, simplify
+from evonorm.journal import Failed, Rejected, Scores
+from evonorm.search import Search, SearchSettings
+from evonorm.search.functions import DUPLICATE, KnownFunctions
+from evonorm.search.proposals import different_child, fresh_graph
+from tests.search.test_search import likeness, run
+
+CHEAP = SearchSettings(
+    window=50, smallest_tournament=8, lag=4, generator="live", free_checks=True, attempts=5, runs_per_function=3
+)
+
+
+def fingerprint(graph):
+    return screen(graph).fingerprint
+
+
+def make(settings=CHEAP, seed=3, references=("bn-relu",)):
+    return Search(settings, seed, lambda graph: screen(graph).rejected, references, fingerprint)
+
+
+def noisy(proposal):
+    """The likeness of the function, whatever its form, plus luck of the seed; every fourth size is rejected."""
+    form = simplify(proposal.graph)
+    luck = proposal.seed % 100 / 1000
+    if len(form.nodes) % 4 == 3:
+        return Rejected("quality", "resnet", {})
+    return Scores({anchor: min(1.0, 0.8 * value + luck) for anchor, value in likeness(form).items()})
+
+
+def test_a_child_differs_from_its_parent():
+    parent = Graph.decode("exp:0 tanh:4 mul:5,5 sigmoid:0 add:4,2 mul:7,0")  # x * sigmoid(x), the rest is dead
+    rng = np.random.default_rng(0)
+    function = fingerprint(parent)
+    lazy = [different_child(parent, function, rng, replace(CHEAP, attempts=1), fingerprint) for _ in range(200)]
+    eager = [different_child(parent, function, rng, replace(CHEAP, attempts=30), fingerprint) for _ in range(200)]
+    assert sum(fingerprint(child) == function for child in lazy) > 10
+    assert not any(fingerprint(child) == function for child in eager)
+
+
+def test_attempts_are_bounded():
+    parent = Graph.parse("x * sigmoid(x)")
+    child = different_child(parent, None, np.random.default_rng(0), CHEAP, lambda _: None)
+    assert len(child.nodes) == len(parent.nodes)
+
+
+def test_the_generator_is_the_recipes_choice():
+    rng = np.random.default_rng(0)
+    assert all(fresh_graph(CHEAP, rng).reads("x") for _ in range(100))
+    assert not all(fresh_graph(SearchSettings(), rng).reads("x") for _ in range(100))
+
+
+@pytest.fixture(scope="module")
+def long_run():
+    """Of so small graphs that many are the same function."""
+    search = make(replace(CHEAP, nodes=4, window=300))
+    return search, run(search, 1500, outcomes=noisy)
+
+
+def test_no_function_is_trained_twice_but_the_best(long_run):
+    _, rows = long_run
+    trained = [row for row in rows if row.proposal.settled is None and row.proposal.function]
+    functions = [row.proposal.function for row in trained]
+    runs = {function: functions.count(function) for function in functions}
+    assert max(runs.values()) <= 3 + CHEAP.lag  # those in flight do not know of each other
+    assert sum(number > 1 for number in runs.values()) < 0.1 * len(runs)
+    reused = [row for row in rows if row.proposal.reused]
+    duplicates = [row for row in rows if row.proposal.rejected and row.proposal.rejected.test == DUPLICATE]
+    assert len(reused) > 50
+    assert len(duplicates) > 10
+    assert all(row.outcome.stages == () for row in reused + duplicates)
+
+
+def test_members_of_one_function_have_one_score(long_run):
+    search, _ = long_run
+    scores = {}
+    for member in search.population.members():
+        assert scores.setdefault(member.function, member.accuracies) == member.accuracies
+    assert len(scores) < len(search.population)
+
+
+@pytest.mark.parametrize("order", ["strict", "arrival"])
+def test_replaying_the_journal_gives_the_state_back_without_a_fingerprint(order):
+    whole = make(replace(CHEAP, order=order))
+    rows = run(whole, 800, workers=1, outcomes=noisy)
+
+    def never(_):
+        raise AssertionError("a replay computes nothing")
+
+    restored = Search(whole.settings, whole.seed, never, whole.references, never)
+    assert restored.restore(rows) == []
+    restored.ready()
+    assert restored.population.members() == whole.population.members()
+    assert restored.functions._known == whole.functions._known
+
+
+def test_strict_order_is_the_same_for_any_number_of_workers():
+    alone = run(make(), 500, outcomes=noisy)
+    assert run(make(), 500, workers=4, seed=1, outcomes=noisy) == alone
+
+
+def test_lucky_scores_are_averaged_away():
+    functions = KnownFunctions(most_runs=3)
+    functions.learn("f", Scores({"a": 0.9}))
+    assert functions.settle("f", lambda _: True) is None  # an elite has runs left
+    assert functions.settle("f", lambda _: False) == Scores({"a": 0.9})
+    functions.learn("f", Scores({"a": 0.3}))
+    known = functions.learn("f", Scores({"a": 0.6}))
+    assert known.accuracies["a"] == pytest.approx(0.6)
+    assert functions.settle("f", lambda _: True).accuracies["a"] == pytest.approx(0.6)
+
+
+def test_what_was_rejected_stays_rejected_and_what_broke_is_unknown():
+    functions = KnownFunctions(most_runs=1)
+    functions.learn("bad", Rejected("quality", "a", {}))
+    functions.learn("broken", Failed("crash"))
+    assert functions.settle("bad", lambda _: True) == Rejected(DUPLICATE, None, {"rejected_by": "quality"})
+    assert functions.settle("broken", lambda _: True) is None
+
+
+def test_a_later_rejection_counts_as_a_run_that_learnt_nothing():
+    functions = KnownFunctions(most_runs=2)
+    functions.learn("f", Scores({"a": 0.8}))
+    assert functions.learn("f", Rejected("quality", "a", {})).accuracies == {"a": 0.4}
+
+
+@pytest.mark.parametrize("changes", [{"attempts": 2}, {"runs_per_function": 1}])
+def test_what_needs_fingerprints_needs_the_checks(changes):
+    with pytest.raises(ValueError, match="need free_checks"):
+        SearchSettings(**changes)
