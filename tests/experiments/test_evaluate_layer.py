@@ -17,7 +17,7 @@ RECIPE = FitnessRecipe(
 )
 
 
-def forbidden(*_):
+def forbidden(*_, **__):
     raise AssertionError("this was known already")
 
 
