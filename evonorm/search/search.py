@@ -120,6 +120,7 @@ class Search:
             self._register(row.proposal)
             if row.outcome is not None and row.proposal.settled is None:
                 self.tell(row.proposal.index, row.outcome)
+            self._take_in()  # also where this one is still in flight: the next may be settled, and must come after
         return [proposal for index, proposal in self._waiting.items() if index not in self._told]
 
     def _evaluation_seed(self, index: int) -> int:

@@ -93,7 +93,7 @@ def test_the_ascent_raises_the_norm_and_is_repeatable():
     pictures, labels = batch()
     readings = [ascend_gradient_norm(anchor("evonorm-s0"), pictures, labels, StabilityRecipe(steps=6)) for _ in "ab"]
     assert readings[0] == readings[1]
-    assert readings[0].norms[-1] > 3 * readings[0].norms[0]
+    assert readings[0].norms[-1] > 2 * readings[0].norms[0]
     assert readings[0].finite
     assert readings[0].largest_finite == max(readings[0].norms)
 
@@ -101,12 +101,12 @@ def test_the_ascent_raises_the_norm_and_is_repeatable():
 def test_the_limit_decides_and_the_reading_ends_there():
     pictures, labels = batch()
     seen = []
-    recipe = StabilityRecipe(steps=6, gradient_norm=10.0)
+    recipe = StabilityRecipe(steps=6, gradient_norm=1.0)
     reading = ascend_gradient_norm(
         anchor("evonorm-s0"), pictures, labels, recipe, on_step=lambda step, norm: seen.append((step, norm))
     )
     assert not reading.stable
-    assert reading.norms[-1] > 10 >= max(reading.norms[:-1])
+    assert reading.norms[-1] > 1 >= max(reading.norms[:-1])
     assert seen == list(enumerate(reading.norms))
 
 

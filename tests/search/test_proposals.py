@@ -101,6 +101,18 @@ def test_replaying_the_journal_gives_the_state_back_without_a_fingerprint(order)
     assert restored.functions._known == whole.functions._known
 
 
+def test_a_candidate_in_flight_does_not_change_the_order_of_the_population(long_run):
+    """Reused scores enter at once, trained ones when they may be known: a resumed search must keep that order."""
+    search, rows = long_run
+    for cut in range(40, 400, 3):
+        last_sent = max(i for i, row in enumerate(rows[:cut]) if row.proposal.settled is None)
+        in_flight = [replace(row, outcome=None) if i == last_sent else row for i, row in enumerate(rows[:cut])]
+        restored = [make(search.settings), make(search.settings)]
+        for each, journal in zip(restored, (rows[:cut], in_flight), strict=True):
+            each.restore(journal)
+        assert restored[0].population.members() == restored[1].population.members()
+
+
 def test_strict_order_is_the_same_for_any_number_of_workers():
     alone = run(make(), 500, outcomes=noisy)
     assert run(make(), 500, workers=4, seed=1, outcomes=noisy) == alone
