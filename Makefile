@@ -23,7 +23,8 @@ $(VENV)/ready: pyproject.toml constraints.txt setup.py $(wildcard native/*)
 search: setup  ## Ten minutes of search on real CIFAR-10 (MINUTES=60 make search: an hour), then the leaderboard
 	@data=; $(BIN)/evonorm data cifar10 || { data="--data digits"; \
 	  echo "*** No CIFAR-10 to be had: searching on scikit-learn's digits instead. The figures say little about layers. ***"; }; \
-	$(BIN)/evonorm search recipes/laptop.toml --minutes $(MINUTES) $$data
+	$(BIN)/evonorm search recipes/laptop.toml --minutes $(MINUTES) $$data && \
+	$(BIN)/evonorm report "$$(ls -t runs | head -n 1)"
 
 bench-driver: setup  ## What the search's driver costs by itself
 	$(BIN)/python benchmarks/driver.py
