@@ -28,6 +28,7 @@ SOURCES = [
     "engine_avx2.cpp",
     "engine_avx512.cpp",
     "engine_portable.cpp",
+    "machine_code.cpp",
     "python_module.cpp",
     "program.cpp",
     "dispatch.cpp",

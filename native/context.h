@@ -10,6 +10,7 @@ struct Context {
   const EvoProgram& program;
   const EvoCall& call;
   const std::vector<Phase>& phases;
+  bool compiled;     // machine code, where a pass has it
   Geometry geometry;
   float** slots;     // where each slot begins
   double* moments;   // (moment, batch, {mean, variance}, pitch) over the plane

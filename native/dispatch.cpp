@@ -13,18 +13,19 @@ using namespace evonorm;
 struct Backend {
   const char* name;
   RunFunction run;
-  bool available;
+  bool compiled, available;
 };
 
 const Backend* backends(size_t& count) {
   static const Backend all[] = {
 #if defined(__x86_64__)
-      {"avx512", avx512::run,
+      {"compiled", avx2::run, true, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+      {"avx512", avx512::run, false,
        __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma")},
-      {"avx2", avx2::run, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+      {"avx2", avx2::run, false, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
 #endif
-      {"portable", portable::run, true},
+      {"portable", portable::run, false, true},
   };
   count = sizeof all / sizeof all[0];
   return all;
@@ -54,7 +55,7 @@ int32_t run(const EvoProgram* program, const EvoCall* call, bool backward) {
   if (!call->x || !call->out || (backward && !call->gy)) return EVO_BAD_SHAPE;
   const Backend* const backend = current_backend();
   const int threads = g_forked || call->threads < 1 ? 1 : call->threads;
-  return backend->run(*program, *call, backward, threads > 256 ? 256 : threads);
+  return backend->run(*program, *call, backward, backend->compiled, threads > 256 ? 256 : threads);
 }
 
 }  // namespace

@@ -123,9 +123,9 @@ inline void run_thread(const Context& c, char* memory, int thread, int threads) 
   }
 }
 
-int32_t run(const EvoProgram& program, const EvoCall& call, bool backward, int threads) {
+int32_t run(const EvoProgram& program, const EvoCall& call, bool backward, bool compiled, int threads) {
   static thread_local Block block;
-  Context c{program, call, backward ? program.backward : program.forward, Geometry{}, nullptr, nullptr, nullptr};
+  Context c{program, call, backward ? program.backward : program.forward, compiled, Geometry{}, nullptr, nullptr, nullptr};
   if (!find_geometry(call, c.geometry)) return EVO_BAD_SHAPE;
   const int64_t work = call.batch * call.channels * call.plane / kFloatsPerThread;
 #ifdef _OPENMP

@@ -38,7 +38,7 @@ int64_t evo_saved_floats(const EvoProgram* program, int64_t batch, int64_t chann
 int32_t evo_forward(const EvoProgram* program, const EvoCall* call);
 int32_t evo_backward(const EvoProgram* program, const EvoCall* call);
 
-const char* evo_isa();                      // "avx512", "avx2" or "portable"
+const char* evo_isa();                      // "compiled" (machine code), "avx512", "avx2" or "portable" (interpreters)
 int32_t evo_force_isa(const char* name);    // for tests; EVO_BAD_SHAPE if this machine has it not
 int32_t evo_opcode_count();
 const char* evo_opcode_name(int32_t number);

@@ -260,6 +260,7 @@ extern "C" int32_t evo_create(const int32_t* words, size_t count, EvoProgram** p
   if (!made) return EVO_NO_MEMORY;
   try {
     evonorm::Parser(words, count, *made).parse();
+    evonorm::compile_passes(*made);
   } catch (const evonorm::Malformed& problem) {
     delete made;
     return problem.status;

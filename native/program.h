@@ -1,9 +1,11 @@
 // A program as data: what evonorm/kernels/plan/program.py encodes, parsed and checked.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernel_api.h"
+#include "machine_code.h"
 
 namespace evonorm {
 
@@ -67,6 +69,7 @@ struct Pass {
   std::vector<TileMoment> moments;
   std::vector<Instruction> instructions;
   bool reads_x = false, reads_gy = false, writes_out = false, adds_to_out = false;
+  TileCode rows = nullptr, planes = nullptr;  // the pass as machine code, where there is some
 
   int32_t first_load() const { return FIRST_TEMPORARY + temporaries; }
   int32_t first_accumulator() const { return first_load() + (int32_t)loads.size(); }
@@ -91,4 +94,5 @@ struct EvoProgram {
   std::vector<evonorm::Phase> forward, backward;
   int32_t moments = 0, parameters = 0, gradients = 0, exports = 0;
   float eps = 0;  // inside the roots of rms and std
+  std::shared_ptr<const uint8_t> machine_code;
 };

@@ -22,10 +22,14 @@ inline void repeat_row(const float* row, int64_t channels, int64_t length, float
   for (int64_t k = 0; k < length; k += channels) std::memcpy(out + k, row, channels * sizeof(float));
 }
 
-// Rows: the shift is the mean over the rows of the first tile.
-inline void start_row_moments(const float* t, int64_t rows, int64_t channels, int64_t width, float* spare,
+inline void clear_row_moments(int64_t width, const TileMomentSums& s) {
+  for (float* each : {s.shift, s.first, s.second}) std::memset(each, 0, width * sizeof(float));
+}
+
+// Rows: the shift is the mean over the first rows, which lie in `t` or are summed up there.
+inline void start_row_moments(const float* t, int64_t length, int64_t rows, int64_t channels, int64_t width, float* spare,
                               const TileMomentSums& s) {
-  fold_lanes(t, rows * channels, channels, spare);
+  fold_lanes(t, length, channels, spare);
   const float share = 1.0f / rows;
   for (int64_t c = 0; c < channels; ++c) spare[c] = finite_or_zero(spare[c] * share);
   repeat_row(spare, channels, width, s.shift);
@@ -82,14 +86,22 @@ inline void finish_row_moments(const TileMomentSums& s, int64_t width, int64_t c
 }
 
 // Planes: one accumulator vector per plane; the shift is the mean of the plane's first vectors.
+inline void clear_plane_moments(int64_t p, const TileMomentSums& s) {
+  for (float* each : {s.shift, s.first, s.second}) store(each + p * kLanes, zero());
+}
+// From the sum of the first vectors to the shift.
+inline void shift_plane_moments(int64_t p, int64_t vectors, const TileMomentSums& s) {
+  const float mean = lane_sum(load(s.first + p * kLanes)) / (vectors * kLanes);
+  clear_plane_moments(p, s);
+  store(s.shift + p * kLanes, all(finite_or_zero(mean)));
+}
 inline void start_plane_moments(const float* t, int64_t planes, int64_t length, const TileMomentSums& s) {
   const int64_t vectors = smaller(length / kLanes, 4);
   for (int64_t p = 0; p < planes; ++p) {
     Vector sum = zero();
     for (int64_t i = 0; i < vectors; ++i) sum += load(t + p * length + i * kLanes);
-    store(s.shift + p * kLanes, all(finite_or_zero(lane_sum(sum) / (vectors * kLanes))));
-    store(s.first + p * kLanes, zero());
-    store(s.second + p * kLanes, zero());
+    store(s.first + p * kLanes, sum);
+    shift_plane_moments(p, vectors, s);
   }
 }
 inline void add_plane_moments(const float* t, int64_t planes, int64_t length, const TileMomentSums& s) {

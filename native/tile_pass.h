@@ -28,25 +28,18 @@ class TilePass {
   void carve(const Context& c, const Pass& pass, bool first, Carver& carver) {
     const Geometry& g = c.geometry;
     pass_ = &pass;
+    code_ = !c.compiled ? nullptr : g.by_plane ? pass.planes : pass.rows;
     fetch_ahead_ = first && !g.staged;
-    instructions_ = carver.take<BoundInstruction>(pass.instructions.size());
-    moving_ = carver.take<MovingPointer>(pass.instructions.size() * (kMaxOperands + 1));
+    instructions_ = carver.take<BoundInstruction>(code_ ? 0 : pass.instructions.size());
+    moving_ = carver.take<MovingPointer>(code_ ? 0 : pass.instructions.size() * (kMaxOperands + 1));
     registers_ = carver.take<Operand>(pass.registers());
     moments_ = carver.take<TileMomentSums>(pass.moments.size());
     spare_ = carver.take<float>(2 * larger(g.tile_channels, g.tile_planes) + 4 * kLanes);
     sums_ = carver.take<double>(pass.accumulators.size() * larger(g.tile_channels, g.tile_planes));
-    for (int32_t r = FIRST_TEMPORARY; r < pass.first_load(); ++r) place(r, carver.take<float>(g.tile_floats()));
-    const int64_t load_floats = g.by_plane ? g.tile_planes * kLanes : g.tile_floats();
-    for (int32_t r = pass.first_load(); r < pass.first_accumulator(); ++r) place(r, carver.take<float>(load_floats));
-    for (int32_t r = pass.first_accumulator(); r < pass.registers(); ++r)
-      place(r, carver.take<float>(g.accumulator_floats()));
-    for (size_t m = 0; m < pass.moments.size(); ++m) {
-      TileMomentSums sums;
-      sums.shift = carver.take<float>(g.accumulator_floats());
-      sums.first = carver.take<float>(g.accumulator_floats());
-      sums.second = carver.take<float>(g.accumulator_floats());
-      if (moments_) moments_[m] = sums;
-    }
+    if (!code_)
+      for (int32_t r = FIRST_TEMPORARY; r < pass.first_load(); ++r) place(r, carver.take<float>(g.tile_floats()));
+    small_ = carver.take<float>((pass.registers() - pass.first_load() + 3 * pass.moments.size()) * kSmallPitch);
+    if (small_) place_small_operands();
     channels_expanded_ = false;
   }
 
@@ -57,6 +50,12 @@ class TilePass {
  private:
   void place(int32_t reg, float* buffer) {
     if (registers_) registers_[reg] = {buffer, kLanes, 0};
+  }
+  void place_small_operands() {
+    float* small = small_;
+    for (int32_t r = pass_->first_load(); r < pass_->registers(); ++r, small += kSmallPitch) place(r, small);
+    for (size_t m = 0; m < pass_->moments.size(); ++m, small += 3 * kSmallPitch)
+      moments_[m] = {small, small + kSmallPitch, small + 2 * kSmallPitch};
   }
   float* buffer(int32_t reg) const { return const_cast<float*>(registers_[reg].p); }
   size_t accumulators() const { return pass_->accumulators.size(); }
@@ -119,9 +118,19 @@ class TilePass {
     return m.reg < FIRST_TEMPORARY ? tensors.base[m.reg] + offset : buffer(m.reg);
   }
 
-  void clear_accumulators(const Geometry& g) {
+  void clear_accumulators(int64_t floats) {
     for (size_t a = 0; a < accumulators(); ++a)
-      std::memset(buffer(pass_->first_accumulator() + a), 0, g.accumulator_floats() * sizeof(float));
+      std::memset(buffer(pass_->first_accumulator() + a), 0, floats * sizeof(float));
+  }
+
+  // The pass as machine code over `runs` runs of vectors, the first at `offset`, with small operands from `small` on.
+  void run_code(const SampleTensors& tensors, int64_t offset, float* small, int64_t runs, int64_t vectors,
+                int64_t step) const {
+    if (runs == 0 || vectors == 0) return;
+    float* base[FIRST_TEMPORARY];
+    for (int r = 0; r < FIRST_TEMPORARY; ++r) base[r] = tensors.base[r] ? tensors.base[r] + offset : nullptr;
+    const TileArguments arguments{base[REGISTER_X], base[REGISTER_GY], base[REGISTER_OUT], small, runs, vectors, step};
+    code_(&arguments);
   }
 
   // ---- rows ----
@@ -131,7 +140,7 @@ class TilePass {
     for (int64_t first = 0; first < g.row_channels; first += g.tile_channels) {
       const int64_t channels = smaller(g.tile_channels, g.row_channels - first);
       load_rows(c, sample, first, channels);
-      bind(width_of(g, channels), 0, false);
+      if (!code_) bind(width_of(g, channels), 0, false);
       for (int64_t row = 0; row < g.plane; row += kRowsPerSum)
         sum_rows(c, sample, tensors, first, channels, row, smaller(row + kRowsPerSum, g.plane));
       store_rows(c, sample, first, channels);
@@ -143,37 +152,29 @@ class TilePass {
     return channels == g.tile_channels ? g.width : channels;
   }
 
-  // Small operands repeated for every row of the tile; with one row per tile they are read where they lie.
+  // Small operands repeated for every row of the tile or, for machine code, of a run; with one row per tile they are
+  // read where they lie.
   void load_rows(const Context& c, int64_t sample, int64_t first, int64_t channels) {
     const Geometry& g = c.geometry;
+    const int64_t length = code_ ? width_of(g, channels) : g.tile_rows * channels;
     for (size_t l = 0; l < pass_->loads.size(); ++l) {
       const int32_t slot = pass_->loads[l];
-      Operand& reg = registers_[pass_->first_load() + l];
       const Kind kind = c.program.slots[slot].kind;
-      if (kind == KIND_CONST || g.tile_rows == 1)
-        reg = c.row_operand(slot, sample, first);
+      if (kind == KIND_CONST || (!code_ && g.tile_rows == 1))
+        registers_[pass_->first_load() + l] = c.row_operand(slot, sample, first);
       else if (kind == KIND_SAMPLE || !channels_expanded_)
-        repeat_row(c.row(slot, sample), channels, g.tile_rows * channels, buffer(pass_->first_load() + l));
+        repeat_row(c.row(slot, sample) + first, channels, length, buffer(pass_->first_load() + l));
     }
-    channels_expanded_ = true;
+    channels_expanded_ = g.tile_channels == g.row_channels;
   }
 
   void sum_rows(const Context& c, int64_t sample, const SampleTensors& tensors, int64_t first, int64_t channels,
                 int64_t begin, int64_t end) {
     const Geometry& g = c.geometry;
     const int64_t valid = smaller(channels, g.channels - first), width = width_of(g, channels);
-    clear_accumulators(g);
-    for (int64_t row = begin; row < end; row += g.tile_rows) {
-      const int64_t rows = smaller(g.tile_rows, end - row), length = rows * channels;
-      const int64_t offset = row * g.row_channels + first;
-      resize(1, length / kLanes, 0);
-      run_tile(tensors, offset, offset + g.tile_rows * g.row_channels, length);
-      for (size_t m = 0; m < pass_->moments.size(); ++m) {
-        const float* const t = moment_source(pass_->moments[m], tensors, offset);
-        if (row == begin) start_row_moments(t, rows, channels, width, spare_, moments_[m]);
-        add_row_moments(t, length, width, moments_[m]);
-      }
-    }
+    clear_accumulators(g.accumulator_floats());
+    code_ ? run_rows_as_code(g, tensors, first, channels, begin, end)
+          : interpret_rows(g, tensors, first, channels, begin, end);
     for (size_t m = 0; m < pass_->moments.size(); ++m) {
       double* const mean = c.moment_row(pass_->moments[m].moment, sample) + first;
       finish_row_moments(moments_[m], width, channels, valid, (double)begin, (double)(end - begin),
@@ -184,6 +185,42 @@ class TilePass {
       fold_lanes(buffer(pass_->first_accumulator() + a), width, channels, spare_);
       for (int64_t i = 0; i < valid; ++i) sum[i] = (begin ? sum[i] : 0) + spare_[i];
     }
+  }
+
+  void interpret_rows(const Geometry& g, const SampleTensors& tensors, int64_t first, int64_t channels, int64_t begin,
+                      int64_t end) {
+    const int64_t width = width_of(g, channels);
+    for (int64_t row = begin; row < end; row += g.tile_rows) {
+      const int64_t rows = smaller(g.tile_rows, end - row), length = rows * channels;
+      const int64_t offset = row * g.row_channels + first;
+      resize(1, length / kLanes, 0);
+      run_tile(tensors, offset, offset + g.tile_rows * g.row_channels, length);
+      for (size_t m = 0; m < pass_->moments.size(); ++m) {
+        const float* const t = moment_source(pass_->moments[m], tensors, offset);
+        if (row == begin) start_row_moments(t, length, rows, channels, width, spare_, moments_[m]);
+        add_row_moments(t, length, width, moments_[m]);
+      }
+    }
+  }
+
+  // With moments the first rows run twice: the first time to find the shifts.
+  void run_rows_as_code(const Geometry& g, const SampleTensors& tensors, int64_t first, int64_t channels, int64_t begin,
+                        int64_t end) {
+    if (!pass_->moments.empty()) {
+      const int64_t width = width_of(g, channels), rows = smaller(g.tile_rows, end - begin);
+      for (const TileMoment& m : pass_->moments) clear_row_moments(width, moments_[&m - pass_->moments.data()]);
+      run_row_range_as_code(g, tensors, first, channels, begin, begin + rows);
+      for (size_t m = 0; m < pass_->moments.size(); ++m)
+        start_row_moments(moments_[m].first, width, rows, channels, width, spare_, moments_[m]);
+    }
+    run_row_range_as_code(g, tensors, first, channels, begin, end);
+  }
+  void run_row_range_as_code(const Geometry& g, const SampleTensors& tensors, int64_t first, int64_t channels,
+                             int64_t begin, int64_t end) {
+    const int64_t width = width_of(g, channels), length = (end - begin) * channels, runs = length / width;
+    const int64_t offset = begin * g.row_channels + first, between = g.row_channels - channels;
+    run_code(tensors, offset, small_, runs, width / kLanes, between * sizeof(float));
+    run_code(tensors, offset + runs * width, small_, 1, length % width / kLanes, 0);
   }
 
   void store_rows(const Context& c, int64_t sample, int64_t first, int64_t channels) {
@@ -200,23 +237,39 @@ class TilePass {
 
   void run_by_plane(const Context& c, int64_t sample, const SampleTensors& tensors) {
     const Geometry& g = c.geometry;
-    for (int64_t first = 0; first < g.channels; first += g.tile_planes) {
-      const int64_t planes = smaller(g.tile_planes, g.channels - first);
+    const int64_t most = code_ ? kSmallPitch / kLanes : g.tile_planes;
+    for (int64_t first = 0; first < g.channels; first += most) {
+      const int64_t planes = smaller(most, g.channels - first);
       load_planes(c, sample, first, planes);
-      if (first == 0) bind(kLanes, g.tile_length, true);
-      clear_accumulators(g);
-      for (int64_t at = 0; at < g.plane; at += g.tile_length) {
-        const int64_t length = smaller(g.tile_length, g.plane - at), offset = first * g.plane + at;
-        resize(planes, length / kLanes, g.tile_length);
-        run_tile(tensors, offset, offset + planes * length, planes * length);
-        for (size_t m = 0; m < pass_->moments.size(); ++m) {
-          const float* const t = moment_source(pass_->moments[m], tensors, offset);
-          if (at == 0) start_plane_moments(t, planes, length, moments_[m]);
-          add_plane_moments(t, planes, length, moments_[m]);
-        }
-      }
+      if (first == 0 && !code_) bind(kLanes, g.tile_length, true);
+      clear_accumulators(planes * kLanes);
+      code_ ? run_planes_as_code(g, tensors, first, planes) : interpret_planes(g, tensors, first, planes);
       store_planes(c, sample, first, planes);
     }
+  }
+
+  void interpret_planes(const Geometry& g, const SampleTensors& tensors, int64_t first, int64_t planes) {
+    for (int64_t at = 0; at < g.plane; at += g.tile_length) {
+      const int64_t length = smaller(g.tile_length, g.plane - at), offset = first * g.plane + at;
+      resize(planes, length / kLanes, g.tile_length);
+      run_tile(tensors, offset, offset + planes * length, planes * length);
+      for (size_t m = 0; m < pass_->moments.size(); ++m) {
+        const float* const t = moment_source(pass_->moments[m], tensors, offset);
+        if (at == 0) start_plane_moments(t, planes, length, moments_[m]);
+        add_plane_moments(t, planes, length, moments_[m]);
+      }
+    }
+  }
+
+  // As for rows, the beginning of a plane runs twice where moments are taken.
+  void run_planes_as_code(const Geometry& g, const SampleTensors& tensors, int64_t first, int64_t planes) {
+    const int64_t vectors = g.plane / kLanes, beginning = smaller(vectors, 4), offset = first * g.plane;
+    for (int64_t p = 0; p < planes && !pass_->moments.empty(); ++p) {
+      for (size_t m = 0; m < pass_->moments.size(); ++m) clear_plane_moments(p, moments_[m]);
+      run_code(tensors, offset + p * g.plane, small_ + p * kLanes, 1, beginning, 0);
+      for (size_t m = 0; m < pass_->moments.size(); ++m) shift_plane_moments(p, beginning, moments_[m]);
+    }
+    run_code(tensors, offset, small_, planes, vectors, kLanes * sizeof(float));
   }
 
   void load_planes(const Context& c, int64_t sample, int64_t first, int64_t planes) {
@@ -251,6 +304,8 @@ class TilePass {
   }
 
   const Pass* pass_;
+  TileCode code_;  // null: interpreted
+  float* small_;
   BoundInstruction* instructions_;
   Operand* registers_;
   TileMomentSums* moments_;

@@ -31,6 +31,8 @@ EVONORM_INLINE Vector all(float x) { return x - Vector{}; }
 EVONORM_INLINE Vector zero() { return Vector{}; }
 EVONORM_INLINE Integers bits(Vector v) { return (Integers)v; }
 EVONORM_INLINE Vector from_bits(Integers i) { return (Vector)i; }
+EVONORM_INLINE Vector to_float(Integers i) { return __builtin_convertvector(i, Vector); }
+EVONORM_INLINE Vector select(Integers mask, Vector yes, Vector no) { return mask ? yes : no; }
 EVONORM_INLINE Vector absolute(Vector v) { return from_bits(bits(v) & 0x7fffffff); }
 EVONORM_INLINE Vector sign_bit(Vector v) { return from_bits(bits(v) & (int32_t)0x80000000); }
 EVONORM_INLINE Vector with_sign(Vector magnitude, Vector sign) { return from_bits(bits(magnitude) | bits(sign)); }

@@ -1,6 +1,6 @@
 // exp, sigmoid, tanh and log on vectors: range reduction and short polynomials, about 1 to 2 ulp; NaN goes through.
+// Written for any vector type that the including file brings: vector.h or traced_vector.h.
 #pragma once
-#include "vector.h"
 
 namespace evonorm {
 namespace EVONORM_ISA {
@@ -53,7 +53,7 @@ EVONORM_INLINE Vector hyperbolic_tangent(Vector v) {
   p = p * s * v + v;
   const Vector e = exp_in_range(at_most(a + a, all(30.0f)));
   const Vector q = 1.0f - 2.0f / (e + 1.0f);
-  return a < 0.625f ? p : with_sign(q, sign_bit(v));
+  return select(a < 0.625f, p, with_sign(q, sign_bit(v)));
 }
 
 // ln(v) for normal v > 0; inf and NaN give themselves.
@@ -61,8 +61,8 @@ EVONORM_INLINE Vector logarithm(Vector v) {
   const Integers exponent = (bits(v) >> 23) - 126;
   Vector m = from_bits((bits(v) & 0x007fffff) | 0x3f000000);  // v = m * 2^exponent, m in [0.5, 1)
   const Integers low = m < 0.70710678f;
-  const Vector e = __builtin_convertvector(exponent + low, Vector);  // low is -1 where it holds
-  m = (low ? m + m : m) - 1.0f;
+  const Vector e = to_float(exponent + low);  // low is -1 where it holds
+  m = select(low, m + m, m) - 1.0f;
   const Vector z = m * m;
   Vector p = m * 7.0376836292e-2f - 1.1514610310e-1f;
   p = p * m + 1.1676998740e-1f;
@@ -74,7 +74,7 @@ EVONORM_INLINE Vector logarithm(Vector v) {
   p = p * m + 3.3333331174e-1f;
   Vector y = m * z * p + e * kLn2Low - 0.5f * z;
   y = m + y + e * kLn2High;
-  return v < INFINITY ? y : v;
+  return select(v < INFINITY, y, v);
 }
 
 }  // namespace EVONORM_ISA

@@ -1,0 +1,377 @@
+#include "machine_code.h"
+
+#if defined(__x86_64__) && (defined(__linux__) || defined(__APPLE__))
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#define EVONORM_ISA traced
+#include "traced_vector.h"
+
+#include "assembler.h"
+#include "instruction_math.h"
+
+namespace evonorm {
+namespace {
+
+using traced::Recorded;
+using traced::Vector;
+
+Vector compute(Opcode op, Vector a, Vector b, Vector c, Vector d) {
+  switch (op) {
+#define EVONORM_OP(name, operands) \
+  case OP_##name: return traced::Op<OP_##name>::f(a, b, c, d);
+#include "opcodes.def"
+#undef EVONORM_OP
+    default: return a;
+  }
+}
+
+Vector load(Place where) { return Recorded{traced::recorded()->add(Act::LOAD, -1, -1, -1, 0, where)}; }
+Vector load_small(size_t number) { return load({Place::SMALL, (int32_t)number}); }
+void store(Vector v, Place where) { traced::recorded()->add(Act::STORE, v.node, -1, -1, 0, where); }
+void store_small(Vector v, size_t number) { store(v, {Place::SMALL, (int32_t)number}); }
+
+// What a pass does to one vector of elements.
+Trace trace_pass(const Pass& pass, const std::vector<Slot>& slots) {
+  Trace trace;
+  traced::recorded() = &trace;
+  std::vector<Vector> registers(pass.registers(), Vector(0.0f));
+  registers[REGISTER_X] = load({Place::X, 0});
+  registers[REGISTER_GY] = load({Place::GY, 0});
+  registers[REGISTER_OUT] = load({Place::OUT, 0});
+  const size_t loads = pass.loads.size(), sums = pass.accumulators.size();
+  for (size_t l = 0; l < loads; ++l) {
+    const Slot& slot = slots[pass.loads[l]];
+    registers[pass.first_load() + l] = slot.kind == KIND_CONST ? Vector(slot.constant) : load_small(l);
+  }
+  for (size_t a = 0; a < sums; ++a) registers[pass.first_accumulator() + a] = load_small(loads + a);
+  for (const Instruction& i : pass.instructions) {
+    Vector in[kMaxOperands];
+    for (int k = 0; k < kMaxOperands; ++k) in[k] = registers[i.operands[k] < 0 ? i.operands[0] : i.operands[k]];
+    const Vector result = compute(i.op, in[0], in[1], in[2], in[3]);
+    registers[i.dst] = i.mode == WRITE ? result : registers[i.dst] + result;
+  }
+  for (size_t m = 0; m < pass.moments.size(); ++m) {
+    const size_t shift = loads + sums + 3 * m;
+    const Vector e = registers[pass.moments[m].reg] - load_small(shift);
+    store_small(load_small(shift + 1) + e, shift + 1);
+    store_small(load_small(shift + 2) + e * e, shift + 2);
+  }
+  if (pass.writes_out) store(registers[REGISTER_OUT], {Place::OUT, 0});
+  for (size_t a = 0; a < sums; ++a) store_small(registers[pass.first_accumulator() + a], loads + a);
+  traced::recorded() = nullptr;
+  trace.contract();
+  return trace;
+}
+
+constexpr int kVectorBytes = 32, kVectorRegisters = 16;
+constexpr int kCompareLess = 0x11, kCompareEqual = 0x00;  // false where one is NaN
+
+struct Encoding {
+  VexCode code;
+  bool commutes;
+  int number = -1;
+};
+Encoding encoding_of(Act act) {
+  switch (act) {
+    case Act::ADD: return {{1, 0, 0x58}, true};
+    case Act::SUB: return {{1, 0, 0x5C}, false};
+    case Act::MUL: return {{1, 0, 0x59}, true};
+    case Act::DIV: return {{1, 0, 0x5E}, false};
+    case Act::MIN: return {{1, 0, 0x5D}, false};
+    case Act::MAX: return {{1, 0, 0x5F}, false};
+    case Act::AND: return {{1, 0, 0x54}, true};
+    case Act::OR: return {{1, 0, 0x56}, true};
+    case Act::XOR: return {{1, 0, 0x57}, true};
+    case Act::LESS: return {kCompare, false, kCompareLess};
+    case Act::EQUAL: return {kCompare, true, kCompareEqual};
+    case Act::ADD_INTEGER: return {{1, 1, 0xFE}, true};
+    case Act::SUB_INTEGER: return {{1, 1, 0xFA}, false};
+    case Act::SQRT: return {{1, 0, 0x51}, false};
+    case Act::TO_FLOAT: return {{1, 0, 0x5B}, false};
+    default: return {kMove, false};
+  }
+}
+
+// Emits a trace as a loop. Registers are given out in order of the nodes; where none is free the value that is used
+// again last goes: what lies in memory anyway is dropped, the rest is spilled to the stack.
+class LoopEmitter {
+ public:
+  LoopEmitter(Assembler& out, const Trace& trace, bool by_plane) : out_(out), nodes_(trace.nodes), by_plane_(by_plane) {
+    std::fill_n(held_, kVectorRegisters, -1);
+    reg_.assign(nodes_.size(), -1);
+    home_.assign(nodes_.size(), Memory{-1, 0, 0});
+    find_uses();
+  }
+
+  void emit() {
+    // arguments into registers, all of which belong to the callee but rbx
+    out_.push(RBX);
+    out_.add_to_stack(0);
+    const size_t reserve = out_.code.size() - 4;
+    constexpr int order[] = {RSI, RDX, RCX, R8, R9, R10, R11};
+    for (int i = 0; i < 7; ++i) out_.load(order[i], RDI, (int8_t)(8 * i));
+    out_.clear(RAX), out_.clear(RDI);
+    const size_t next_run = out_.code.size();
+    out_.copy(RBX, R10);
+    const size_t next_vector = out_.code.size();
+    for (position_ = 0; position_ < (int32_t)nodes_.size(); ++position_)
+      if (needed_[position_]) emit_node(nodes_[position_]);
+    out_.add(RAX, (int8_t)kVectorBytes);
+    if (!by_plane_) out_.add(RDI, (int8_t)kVectorBytes);
+    out_.count_down(RBX, next_vector);
+    if (by_plane_) out_.add(RDI, R11);
+    else out_.add(RAX, R11), out_.clear(RDI);
+    out_.count_down(R9, next_run);
+    out_.clear_upper_halves();
+    const int32_t bytes = spills_ * kVectorBytes, negative = -bytes;
+    std::memcpy(&out_.code[reserve], &negative, 4);
+    out_.add_to_stack(bytes);
+    out_.pop(RBX);
+    out_.ret();
+    out_.place_constants(constants_);
+  }
+
+ private:
+  void find_uses() {
+    needed_.assign(nodes_.size(), false);
+    uses_.resize(nodes_.size());
+    for (int32_t n = (int32_t)nodes_.size() - 1; n >= 0; --n) {
+      const Node& node = nodes_[n];
+      needed_[n] = node.act == Act::STORE || !uses_[n].empty();
+      if (!needed_[n]) continue;
+      for (int32_t i : {node.a, node.b, node.c})
+        if (i >= 0) uses_[i].push_back(n);
+    }  // last use first
+  }
+  // The first use after the current node; a number beyond all nodes if there is none.
+  int32_t next_use(int32_t value) {
+    std::vector<int32_t>& uses = uses_[value];
+    while (!uses.empty() && uses.back() <= position_) uses.pop_back();
+    return uses.empty() ? (int32_t)nodes_.size() : uses.back();
+  }
+  bool dies(int32_t value) { return next_use(value) == (int32_t)nodes_.size(); }
+
+  // ---- where values are ----
+
+  Memory memory_of(Place where) {
+    switch (where.base) {
+      case Place::X: return {RSI, RAX, 0};
+      case Place::GY: return {RDX, RAX, 0};
+      case Place::OUT: return {RCX, RAX, 0};
+      case Place::SMALL: return {R8, RDI, (int32_t)(where.index * kSmallPitch * 4)};
+      case Place::CONSTANT: return {0, 0, 0, where.index};
+      default: return {RSP, kNoIndex, where.index * kVectorBytes};
+    }
+  }
+  bool has_home(int32_t value) const { return home_[value].base >= 0; }
+  static VectorOperand in_register(int reg) { return {false, reg, {}}; }
+  static VectorOperand in_memory(const Memory& m) { return {true, 0, m}; }
+
+  int take_register() {
+    int best = -1, furthest = -1;
+    for (int r = 0; r < kVectorRegisters; ++r) {
+      if (locked_ >> r & 1) continue;
+      if (held_[r] < 0) return r;
+      const int32_t next = next_use(held_[r]);
+      if (next > furthest) best = r, furthest = next;
+    }
+    const int32_t value = held_[best];
+    if (!has_home(value)) {
+      home_[value] = memory_of({Place::SPILL, spills_++});
+      out_.vex(kStore, best, 0, in_memory(home_[value]));
+    }
+    drop(value);
+    return best;
+  }
+  void hold(int32_t value, int reg) { held_[reg] = value, reg_[value] = reg; }
+  void drop(int32_t value) {
+    if (reg_[value] < 0) return;
+    held_[reg_[value]] = -1;
+    reg_[value] = -1;
+  }
+
+  int as_register(int32_t value) {
+    if (reg_[value] < 0) {
+      const int reg = take_register();
+      out_.vex(kLoad, reg, 0, in_memory(home_[value]));
+      hold(value, reg);
+    }
+    locked_ |= 1 << reg_[value];
+    return reg_[value];
+  }
+  // Constants and what is used once are read where they lie.
+  VectorOperand as_operand(int32_t value) {
+    const bool stays = nodes_[value].act == Act::CONSTANT || dies(value);
+    if (reg_[value] < 0 && stays) return in_memory(home_[value]);
+    return in_register(as_register(value));
+  }
+  int result_register(const Node& node) {
+    for (int32_t i : {node.a, node.b, node.c})
+      if (i >= 0 && dies(i) && reg_[i] >= 0) locked_ &= ~(1 << reg_[i]), drop(i);
+    const int reg = take_register();
+    hold(position_, reg);
+    return reg;
+  }
+
+  // ---- nodes ----
+
+  void emit_node(const Node& node) {
+    locked_ = 0;
+    switch (node.act) {
+      case Act::LOAD: home_[position_] = memory_of(node.where); return;
+      case Act::CONSTANT:
+        home_[position_] = memory_of({Place::CONSTANT, (int32_t)constants_.size()});
+        constants_.push_back(node.bits);
+        return;
+      case Act::STORE:
+        out_.vex(kStore, as_register(node.a), 0, in_memory(memory_of(node.where)));
+        if (dies(node.a)) drop(node.a);
+        return;
+      case Act::SELECT: return emit_select(node);
+      case Act::SQRT:
+      case Act::TO_FLOAT: {
+        const VectorOperand a = as_operand(node.a);
+        out_.vex(encoding_of(node.act).code, result_register(node), 0, a);
+        return;
+      }
+      case Act::SHIFT_LEFT:
+      case Act::SHIFT_RIGHT: {
+        const int a = as_register(node.a), variant = node.act == Act::SHIFT_LEFT ? 6 : 4;
+        out_.vex(kShiftByNumber, variant, result_register(node), in_register(a), (int)node.bits);
+        return;
+      }
+      case Act::MUL_ADD: return emit_product_sum(node, 0x98);
+      case Act::MUL_SUB: return emit_product_sum(node, 0x9A);
+      case Act::NEG_MUL_ADD: return emit_product_sum(node, 0x9C);
+      default: return emit_binary(node);
+    }
+  }
+
+  void emit_binary(const Node& node) {
+    const Encoding e = encoding_of(node.act);
+    const bool swap = e.commutes && reg_[node.a] < 0 && reg_[node.b] >= 0;
+    const int first = as_register(swap ? node.b : node.a);
+    const VectorOperand second = as_operand(swap ? node.a : node.b);
+    out_.vex(e.code, result_register(node), first, second, e.number);
+  }
+
+  void emit_select(const Node& node) {
+    const int mask = as_register(node.a), no = as_register(node.c);
+    const VectorOperand yes = as_operand(node.b);
+    out_.vex(kBlend, result_register(node), no, yes, mask << 4);
+  }
+
+  // One of three forms, by which operand may be overwritten; the second of the others may lie in memory:
+  //   132: a = a * memory + c     213: a = b * a + memory     231: c = a * memory + c
+  void emit_product_sum(const Node& node, int opcode) {
+    int32_t a = node.a, b = node.b;
+    const int32_t c = node.c;
+    const auto free = [&](int32_t i) { return reg_[i] >= 0 && dies(i); };
+    if (!free(a) && free(b)) std::swap(a, b);
+    if (free(c) && c != a && c != b) {
+      if (reg_[a] < 0 && reg_[b] >= 0) std::swap(a, b);
+      product_sum(opcode + 0x20, c, a, b);
+    } else if (free(a) && a != c) {
+      if (reg_[c] >= 0 && a != b) product_sum(opcode, a, c, b);
+      else product_sum(opcode + 0x10, a, b, c);
+    } else {
+      if (reg_[a] < 0 && reg_[b] >= 0) std::swap(a, b);
+      copy_and_product_sum(opcode + 0x20, node, a, b);
+    }
+  }
+  void product_sum(int opcode, int32_t overwritten, int32_t first, int32_t second) {
+    const int reg = as_register(overwritten), other = as_register(first);
+    const VectorOperand last = as_operand(second);
+    out_.vex({2, 1, opcode}, reg, other, last);
+    drop(overwritten);
+    for (int32_t i : {first, second})
+      if (dies(i)) drop(i);
+    hold(position_, reg);
+  }
+  void copy_and_product_sum(int opcode, const Node& node, int32_t a, int32_t b) {
+    const int first = as_register(a);
+    const VectorOperand second = as_operand(b);
+    const VectorOperand sum = reg_[node.c] >= 0 ? in_register(reg_[node.c]) : in_memory(home_[node.c]);
+    if (!sum.in_memory) locked_ |= 1 << sum.reg;
+    const int reg = take_register();
+    out_.vex(sum.in_memory ? kLoad : kMove, reg, 0, sum);
+    out_.vex({2, 1, opcode}, reg, first, second);
+    for (int32_t i : {node.a, node.b, node.c})
+      if (dies(i)) drop(i);
+    hold(position_, reg);
+  }
+
+  Assembler& out_;
+  const std::vector<Node>& nodes_;
+  const bool by_plane_;
+  int32_t position_ = 0, spills_ = 0;
+  uint32_t locked_ = 0;                     // registers that the current instruction reads
+  int32_t held_[kVectorRegisters];          // the value in each register, or -1
+  std::vector<int32_t> reg_;                // the register of each value, or -1
+  std::vector<Memory> home_;                // where else a value lies; base -1: nowhere
+  std::vector<std::vector<int32_t>> uses_;  // positions, last first
+  std::vector<bool> needed_;
+  std::vector<uint32_t> constants_;
+};
+
+struct Compiled {
+  Pass* pass;
+  size_t by_row, by_plane;  // where the code begins
+};
+
+// Readable and executable pages that hold the code, never writable at the same time; null if the system refuses.
+std::shared_ptr<const uint8_t> executable(const std::vector<uint8_t>& code) {
+  void* const pages = mmap(nullptr, code.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return nullptr;
+  std::memcpy(pages, code.data(), code.size());
+  if (mprotect(pages, code.size(), PROT_READ | PROT_EXEC)) {
+    munmap(pages, code.size());
+    return nullptr;
+  }
+  const size_t size = code.size();
+  return {static_cast<const uint8_t*>(pages), [size](const uint8_t* p) { munmap(const_cast<uint8_t*>(p), size); }};
+}
+
+// A pass that only takes moments of x is memory-bound as it is. Moments run a tile twice, which must not add up.
+bool worth_compiling(const Pass& pass) {
+  const bool repeatable = !pass.adds_to_out && pass.accumulators.empty();
+  return pass.present && !pass.instructions.empty() && (pass.moments.empty() || repeatable);
+}
+
+}  // namespace
+
+void compile_passes(EvoProgram& program) {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return;
+  Assembler assembler;
+  std::vector<Compiled> compiled;
+  for (std::vector<Phase>* phases : {&program.forward, &program.backward})
+    for (Phase& phase : *phases)
+      for (Stage& stage : phase.stages) {
+        if (!worth_compiling(stage.pass)) continue;
+        const Trace trace = trace_pass(stage.pass, program.slots);
+        Compiled made{&stage.pass, assembler.code.size(), 0};
+        LoopEmitter(assembler, trace, false).emit();
+        made.by_plane = assembler.code.size();
+        LoopEmitter(assembler, trace, true).emit();
+        compiled.push_back(made);
+      }
+  if (compiled.empty()) return;
+  program.machine_code = executable(assembler.code);
+  if (!program.machine_code) return;
+  for (const Compiled& each : compiled) {
+    each.pass->rows = reinterpret_cast<TileCode>(program.machine_code.get() + each.by_row);
+    each.pass->planes = reinterpret_cast<TileCode>(program.machine_code.get() + each.by_plane);
+  }
+}
+
+}  // namespace evonorm
+
+#else
+
+namespace evonorm {
+void compile_passes(EvoProgram&) {}
+}  // namespace evonorm
+
+#endif

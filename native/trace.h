@@ -1,0 +1,69 @@
+// Straight-line vector arithmetic as data: what one vector of elements goes through in a pass.
+//
+// Nodes come before their users; equal nodes are one. Loads read memory as it is when the trace begins, all stores come
+// after everything else, so a load may happen as late as one likes.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace evonorm {
+
+enum class Act : int32_t {
+  LOAD, CONSTANT,                                      // `where`; `bits`
+  ADD, SUB, MUL, DIV, MIN, MAX, AND, OR, XOR,          // a op b; MIN and MAX give b where one is NaN
+  LESS, EQUAL, ADD_INTEGER, SUB_INTEGER,               // a op b; comparisons give all ones or zero
+  SELECT,                                              // a ? b : c, by the sign bits of a
+  SQRT, TO_FLOAT, SHIFT_LEFT, SHIFT_RIGHT,             // of a; shifts by `bits`, to the right with the sign
+  MUL_ADD, MUL_SUB, NEG_MUL_ADD,                       // a * b + c, a * b - c, c - a * b: made by contract()
+  STORE,                                               // a to `where`
+};
+
+// A vector in memory: of x, gy or out at the current element, of a small operand, or one that is always the same.
+struct Place {
+  enum Base : int32_t { X, GY, OUT, SMALL, CONSTANT, SPILL } base;
+  int32_t index;  // which small operand, constant or spilled value
+};
+
+struct Node {
+  Act act;
+  int32_t a, b, c;
+  Place where;
+  uint32_t bits;
+};
+
+class Trace {
+ public:
+  int32_t add(Act act, int32_t a = -1, int32_t b = -1, int32_t c = -1, uint32_t bits = 0, Place where = {Place::X, 0}) {
+    const std::array<int32_t, 7> key{(int32_t)act, a, b, c, (int32_t)bits, where.base, where.index};
+    const auto found = known_.emplace(key, (int32_t)nodes.size());
+    if (found.second) nodes.push_back({act, a, b, c, where, bits});
+    return found.first->second;
+  }
+
+  // Products that only one sum reads go into it.
+  void contract() {
+    std::vector<int32_t> uses(nodes.size(), 0);
+    for (const Node& node : nodes)
+      for (int32_t i : {node.a, node.b, node.c})
+        if (i >= 0) ++uses[i];
+    const auto product = [&](int32_t i) { return nodes[i].act == Act::MUL && uses[i] == 1; };
+    for (Node& node : nodes) {
+      if (node.act != Act::ADD && node.act != Act::SUB) continue;
+      const bool sum = node.act == Act::ADD;
+      if (product(node.b)) {
+        node = {sum ? Act::MUL_ADD : Act::NEG_MUL_ADD, nodes[node.b].a, nodes[node.b].b, node.a, node.where, 0};
+      } else if (product(node.a)) {
+        node = {sum ? Act::MUL_ADD : Act::MUL_SUB, nodes[node.a].a, nodes[node.a].b, node.b, node.where, 0};
+      }
+    }
+  }
+
+  std::vector<Node> nodes;
+
+ private:
+  std::map<std::array<int32_t, 7>, int32_t> known_;
+};
+
+}  // namespace evonorm
