@@ -66,6 +66,7 @@ Trace trace_pass(const Pass& pass, const std::vector<Slot>& slots) {
 }
 
 constexpr int kVectorBytes = 32, kVectorRegisters = 16;
+constexpr int kOwnInstruction = 3;  // what a load costs that is no operand of another instruction
 constexpr int kCompareLess = 0x11, kCompareEqual = 0x00;  // false where one is NaN
 
 struct Encoding {
@@ -95,13 +96,17 @@ Encoding encoding_of(Act act) {
 }
 
 // Emits a trace as a loop. Registers are given out in order of the nodes; where none is free the value that is used
-// again last goes: what lies in memory anyway is dropped, the rest is spilled to the stack.
+// again last goes: what lies in memory anyway is dropped, the rest is spilled to the stack. `pinned` are values that do
+// not change inside a run and stay in the highest registers.
 class LoopEmitter {
  public:
-  LoopEmitter(Assembler& out, const Trace& trace, bool by_plane) : out_(out), nodes_(trace.nodes), by_plane_(by_plane) {
+  LoopEmitter(Assembler& out, const Trace& trace, bool by_plane, const std::vector<int32_t>& pinned = {})
+      : out_(out), nodes_(trace.nodes), by_plane_(by_plane), pinned_(pinned) {
     std::fill_n(held_, kVectorRegisters, -1);
     reg_.assign(nodes_.size(), -1);
     home_.assign(nodes_.size(), Memory{-1, 0, 0});
+    reads_.assign(nodes_.size(), 0);
+    for (size_t i = 0; i < pinned_.size(); ++i) hold(pinned_[i], kVectorRegisters - 1 - (int)i);
     find_uses();
   }
 
@@ -115,6 +120,10 @@ class LoopEmitter {
     out_.clear(RAX), out_.clear(RDI);
     const size_t next_run = out_.code.size();
     out_.copy(RBX, R10);
+    for (int32_t value : pinned_) {
+      find_home(value);
+      out_.vex(kLoad, reg_[value], 0, in_memory(home_[value]));
+    }
     const size_t next_vector = out_.code.size();
     for (position_ = 0; position_ < (int32_t)nodes_.size(); ++position_)
       if (needed_[position_]) emit_node(nodes_[position_]);
@@ -133,7 +142,25 @@ class LoopEmitter {
     out_.place_constants(constants_);
   }
 
+  // The values worth pinning after a trial without: those read from memory most often, as many as registers are left.
+  std::vector<int32_t> worth_pinning() const {
+    std::vector<int32_t> found;
+    for (int32_t n = 0; n < (int32_t)nodes_.size(); ++n)
+      if (reads_[n] > 0 && stays_in_run(nodes_[n])) found.push_back(n);
+    std::stable_sort(found.begin(), found.end(), [this](int32_t a, int32_t b) { return reads_[a] > reads_[b]; });
+    const size_t left = kVectorRegisters - most_registers_;
+    if (found.size() > left) found.resize(left);
+    return found;
+  }
+
  private:
+  bool stays_in_run(const Node& node) const {
+    if (node.act == Act::CONSTANT) return true;
+    if (!by_plane_ || node.act != Act::LOAD || node.where.base != Place::SMALL) return false;
+    for (const Node& other : nodes_)
+      if (other.act == Act::STORE && other.where.base == Place::SMALL && other.where.index == node.where.index) return false;
+    return true;
+  }
   void find_uses() {
     needed_.assign(nodes_.size(), false);
     uses_.resize(nodes_.size());
@@ -151,7 +178,8 @@ class LoopEmitter {
     while (!uses.empty() && uses.back() <= position_) uses.pop_back();
     return uses.empty() ? (int32_t)nodes_.size() : uses.back();
   }
-  bool dies(int32_t value) { return next_use(value) == (int32_t)nodes_.size(); }
+  bool dies(int32_t value) { return !is_pinned(value) && next_use(value) == (int32_t)nodes_.size(); }
+  bool is_pinned(int32_t value) const { return reg_[value] >= kVectorRegisters - (int)pinned_.size(); }
 
   // ---- where values are ----
 
@@ -165,15 +193,24 @@ class LoopEmitter {
       default: return {RSP, kNoIndex, where.index * kVectorBytes};
     }
   }
+  void find_home(int32_t value) {
+    if (has_home(value)) return;
+    const Node& node = nodes_[value];
+    home_[value] = memory_of(node.act == Act::LOAD ? node.where : Place{Place::CONSTANT, (int32_t)constants_.size()});
+    if (node.act == Act::CONSTANT) constants_.push_back(node.bits);
+  }
   bool has_home(int32_t value) const { return home_[value].base >= 0; }
   static VectorOperand in_register(int reg) { return {false, reg, {}}; }
   static VectorOperand in_memory(const Memory& m) { return {true, 0, m}; }
 
   int take_register() {
     int best = -1, furthest = -1;
-    for (int r = 0; r < kVectorRegisters; ++r) {
+    for (int r = 0; r < kVectorRegisters - (int)pinned_.size(); ++r) {
       if (locked_ >> r & 1) continue;
-      if (held_[r] < 0) return r;
+      if (held_[r] < 0) {
+        most_registers_ = std::max(most_registers_, r + 1);
+        return r;
+      }
       const int32_t next = next_use(held_[r]);
       if (next > furthest) best = r, furthest = next;
     }
@@ -187,7 +224,7 @@ class LoopEmitter {
   }
   void hold(int32_t value, int reg) { held_[reg] = value, reg_[value] = reg; }
   void drop(int32_t value) {
-    if (reg_[value] < 0) return;
+    if (reg_[value] < 0 || is_pinned(value)) return;
     held_[reg_[value]] = -1;
     reg_[value] = -1;
   }
@@ -195,7 +232,7 @@ class LoopEmitter {
   int as_register(int32_t value) {
     if (reg_[value] < 0) {
       const int reg = take_register();
-      out_.vex(kLoad, reg, 0, in_memory(home_[value]));
+      out_.vex(kLoad, reg, 0, read(value, kOwnInstruction));
       hold(value, reg);
     }
     locked_ |= 1 << reg_[value];
@@ -204,8 +241,12 @@ class LoopEmitter {
   // Constants and what is used once are read where they lie.
   VectorOperand as_operand(int32_t value) {
     const bool stays = nodes_[value].act == Act::CONSTANT || dies(value);
-    if (reg_[value] < 0 && stays) return in_memory(home_[value]);
+    if (reg_[value] < 0 && stays) return read(value, 1);
     return in_register(as_register(value));
+  }
+  VectorOperand read(int32_t value, int cost) {
+    reads_[value] += cost;
+    return in_memory(home_[value]);
   }
   int result_register(const Node& node) {
     for (int32_t i : {node.a, node.b, node.c})
@@ -220,11 +261,8 @@ class LoopEmitter {
   void emit_node(const Node& node) {
     locked_ = 0;
     switch (node.act) {
-      case Act::LOAD: home_[position_] = memory_of(node.where); return;
-      case Act::CONSTANT:
-        home_[position_] = memory_of({Place::CONSTANT, (int32_t)constants_.size()});
-        constants_.push_back(node.bits);
-        return;
+      case Act::LOAD:
+      case Act::CONSTANT: return find_home(position_);
       case Act::STORE:
         out_.vex(kStore, as_register(node.a), 0, in_memory(memory_of(node.where)));
         if (dies(node.a)) drop(node.a);
@@ -293,7 +331,7 @@ class LoopEmitter {
   void copy_and_product_sum(int opcode, const Node& node, int32_t a, int32_t b) {
     const int first = as_register(a);
     const VectorOperand second = as_operand(b);
-    const VectorOperand sum = reg_[node.c] >= 0 ? in_register(reg_[node.c]) : in_memory(home_[node.c]);
+    const VectorOperand sum = reg_[node.c] >= 0 ? in_register(reg_[node.c]) : read(node.c, kOwnInstruction);
     if (!sum.in_memory) locked_ |= 1 << sum.reg;
     const int reg = take_register();
     out_.vex(sum.in_memory ? kLoad : kMove, reg, 0, sum);
@@ -306,6 +344,9 @@ class LoopEmitter {
   Assembler& out_;
   const std::vector<Node>& nodes_;
   const bool by_plane_;
+  const std::vector<int32_t> pinned_;
+  std::vector<int32_t> reads_;              // what reading each value from memory costs
+  int most_registers_ = 0;
   int32_t position_ = 0, spills_ = 0;
   uint32_t locked_ = 0;                     // registers that the current instruction reads
   int32_t held_[kVectorRegisters];          // the value in each register, or -1
@@ -315,6 +356,13 @@ class LoopEmitter {
   std::vector<bool> needed_;
   std::vector<uint32_t> constants_;
 };
+
+void emit_loop(Assembler& out, const Trace& trace, bool by_plane) {
+  Assembler discarded;
+  LoopEmitter trial(discarded, trace, by_plane);
+  trial.emit();
+  LoopEmitter(out, trace, by_plane, trial.worth_pinning()).emit();
+}
 
 struct Compiled {
   Pass* pass;
@@ -334,10 +382,10 @@ std::shared_ptr<const uint8_t> executable(const std::vector<uint8_t>& code) {
   return {static_cast<const uint8_t*>(pages), [size](const uint8_t* p) { munmap(const_cast<uint8_t*>(p), size); }};
 }
 
-// A pass that only takes moments of x is memory-bound as it is. Moments run a tile twice, which must not add up.
-bool worth_compiling(const Pass& pass) {
-  const bool repeatable = !pass.adds_to_out && pass.accumulators.empty();
-  return pass.present && !pass.instructions.empty() && (pass.moments.empty() || repeatable);
+// Moments of x alone are faster in tile_moments.h. Where moments are taken the first tile runs twice, which must not
+// add up.
+bool can_be_compiled(const Pass& pass) {
+  return pass.present && !pass.instructions.empty() && (pass.moments.empty() || (!pass.adds_to_out && pass.accumulators.empty()));
 }
 
 }  // namespace
@@ -349,12 +397,12 @@ void compile_passes(EvoProgram& program) {
   for (std::vector<Phase>* phases : {&program.forward, &program.backward})
     for (Phase& phase : *phases)
       for (Stage& stage : phase.stages) {
-        if (!worth_compiling(stage.pass)) continue;
+        if (!can_be_compiled(stage.pass)) continue;
         const Trace trace = trace_pass(stage.pass, program.slots);
         Compiled made{&stage.pass, assembler.code.size(), 0};
-        LoopEmitter(assembler, trace, false).emit();
+        emit_loop(assembler, trace, false);
         made.by_plane = assembler.code.size();
-        LoopEmitter(assembler, trace, true).emit();
+        emit_loop(assembler, trace, true);
         compiled.push_back(made);
       }
   if (compiled.empty()) return;
