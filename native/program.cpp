@@ -209,6 +209,7 @@ class Parser {
     in_.below(2), in_.below(2);  // what the pass does with out is found below, not believed
     const int32_t count = in_.count(kMaxInstructions);
     for (int32_t i = 0; i < count; ++i) p.instructions.push_back(instruction(p));
+    for (const TileMoment& m : p.moments) require(count > 0 || m.reg < FIRST_TEMPORARY);
     find_tensors(p);
   }
 

@@ -12,9 +12,9 @@ namespace EVONORM_ISA {
 // The mean, mean of squares or variance. A set that holds inf or NaN has no finite mean; "variance" then is the mean
 // of squares, and the variance proper NaN, as in two-pass arithmetic.
 EVONORM_INLINE double raw_moment(Moment moment, double mean, double variance) {
-  const bool finite = mean - mean == 0;
   if (moment == MEAN) return mean;
-  return moment == RMS ? (finite ? variance + mean * mean : variance) : (finite ? variance : NAN);
+  const double square = moment == RMS ? mean * mean : 0.0, otherwise = moment == RMS ? variance : NAN;
+  return mean - mean == 0 ? variance + square : otherwise;
 }
 EVONORM_INLINE float finish_moment(Moment moment, double mean, double variance, float eps) {
   if (moment == MEAN) return (float)mean;
@@ -59,32 +59,68 @@ inline PlaneMoments plane_moments(const Context& c, const Step& s, int64_t sampl
   return {spare, spare + pitch};
 }
 
+template <Moment moment>
+void finish_planes(const PlaneMoments& in, int64_t channels, float eps, float* value) {
+#pragma omp simd
+  for (int64_t i = 0; i < channels; ++i) value[i] = finish_moment(moment, in.mean[i], in.variance[i], eps);
+}
+inline void finish_planes(Moment moment, const PlaneMoments& in, int64_t channels, float eps, float* value) {
+  if (moment == MEAN) finish_planes<MEAN>(in, channels, eps, value);
+  if (moment == RMS) finish_planes<RMS>(in, channels, eps, value);
+  if (moment == STD) finish_planes<STD>(in, channels, eps, value);
+}
+
+// Sums of `size` numbers each, as map(i) gives them; the compiler's vectors pay for larger sets only.
+template <class Map> EVONORM_INLINE double sum_of(int64_t size, const Map& map) {
+  double sum = 0;
+  if (size < 8) {
+    for (int64_t i = 0; i < size; ++i) sum += map(i);
+    return sum;
+  }
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < size; ++i) sum += map(i);
+  return sum;
+}
+
+// Mean and variance of every set of `size` planes.
+inline void merge_planes(const PlaneMoments& in, int64_t sets, int64_t size, double* mean, double* variance) {
+  const double share = 1.0 / size;
+  for (int64_t set = 0; set < sets; ++set) {
+    const double* const means = in.mean + set * size;
+    const double* const variances = in.variance + set * size;
+    const double m = sum_of(size, [=](int64_t i) { return means[i]; }) * share;
+    const bool finite = m - m == 0;
+    const double v = sum_of(size, [=](int64_t i) {
+      const double distance = finite ? means[i] - m : 0;
+      return variances[i] + distance * distance;
+    });
+    mean[set] = m, variance[set] = v * share;
+  }
+}
+// From one number per set, at the beginning of the row, to one per channel.
+inline void spread_over_sets(float* row, int64_t sets, int64_t size) {
+  for (int64_t set = sets - 1; set >= 0; --set) {
+    const float number = row[set];
+    for (int64_t i = 0; i < size; ++i) row[set * size + i] = number;
+  }
+}
+
 inline void sample_moment(const Context& c, const Step& s, int64_t sample, double* spare) {
-  const PlaneMoments in = plane_moments(c, s, sample, spare);
+  PlaneMoments in = plane_moments(c, s, sample, spare);
+  const int64_t size = channels_per_set(c, s.index_set), sets = c.geometry.channels / size;
+  if (size > 1) {
+    double* const mean = spare + 2 * c.geometry.pitch;
+    double* const variance = mean + c.geometry.pitch;
+    merge_planes(in, sets, size, mean, variance);
+    in = {mean, variance};
+  }
   float* const value = c.row(s.value, sample);
-  float* const mean = s.mean >= 0 ? c.row(s.mean, sample) : nullptr;
-  const int64_t channels = c.geometry.channels, size = channels_per_set(c, s.index_set);
-  const float eps = c.program.eps;
-  if (size == 1) {
-    for (int64_t i = 0; i < channels; ++i) value[i] = finish_moment(s.moment, in.mean[i], in.variance[i], eps);
-    if (mean)
-      for (int64_t i = 0; i < channels; ++i) mean[i] = (float)in.mean[i];
-    return;
-  }
-  for (int64_t first = 0; first < channels; first += size) {
-    double m = 0, v = 0;
-    for (int64_t i = first; i < first + size; ++i) m += in.mean[i];
-    m /= size;
-    const double finite = m - m == 0 ? 1 : 0;
-    for (int64_t i = first; i < first + size; ++i) {
-      const double distance = finite ? in.mean[i] - m : 0;
-      v += in.variance[i] + distance * distance;
-    }
-    const float result = finish_moment(s.moment, m, v / size, eps);
-    for (int64_t i = first; i < first + size; ++i) value[i] = result;
-    if (mean)
-      for (int64_t i = first; i < first + size; ++i) mean[i] = (float)m;
-  }
+  finish_planes(s.moment, in, sets, c.program.eps, value);
+  if (size > 1) spread_over_sets(value, sets, size);
+  if (s.mean < 0) return;
+  float* const mean = c.row(s.mean, sample);
+  for (int64_t i = 0; i < sets; ++i) mean[i] = (float)in.mean[i];
+  if (size > 1) spread_over_sets(mean, sets, size);
 }
 
 inline void batch_moment(const Context& c, const Step& s, int64_t first, int64_t last, double* spare) {
@@ -143,8 +179,7 @@ inline void sample_adjoint(const Context& c, const Step& s, int64_t sample) {
     for (int64_t i = 0; i < channels; ++i) coefficient[i] = adjoint_coefficient(s.moment, adjoint[i] * share, value[i]);
   } else {
     for (int64_t first = 0; first < channels; first += size) {
-      double sum = 0;
-      for (int64_t i = first; i < first + size; ++i) sum += adjoint[i];
+      const double sum = sum_of(size, [=](int64_t i) { return adjoint[first + i]; });
       const float k = adjoint_coefficient(s.moment, sum * share, value[first]);
       for (int64_t i = first; i < first + size; ++i) coefficient[i] = k;
     }

@@ -37,51 +37,65 @@ inline void start_row_moments(const float* t, int64_t length, int64_t rows, int6
   std::memset(s.second, 0, width * sizeof(float));
 }
 
+// Lanes [lane, lane + block vectors) of `runs` runs that begin `stride` floats apart.
 template <int block>
-EVONORM_INLINE void row_moment_block(const float* t, int64_t end, int64_t width, int64_t lane, const TileMomentSums& s) {
+EVONORM_INLINE void row_moment_block(const float* t, int64_t runs, int64_t stride, int64_t lane, const TileMomentSums& s) {
   Vector shift[block], a[block], b[block];
   for (int k = 0; k < block; ++k) {
     const int64_t at = lane + k * kLanes;
     shift[k] = load(s.shift + at), a[k] = load(s.first + at), b[k] = load(s.second + at);
   }
-  for (int64_t i = lane; i < end; i += width)
+  const float* p = t + lane;
+  for (int64_t run = 0; run < runs; ++run, p += stride)
     for (int k = 0; k < block; ++k) {
-      const Vector e = load(t + i + k * kLanes) - shift[k];
+      const Vector e = load(p + k * kLanes) - shift[k];
       a[k] += e;
       b[k] = e * e + b[k];
     }
   for (int k = 0; k < block; ++k) store(s.first + lane + k * kLanes, a[k]), store(s.second + lane + k * kLanes, b[k]);
 }
 
-inline void add_row_moments(const float* t, int64_t length, int64_t width, const TileMomentSums& s) {
-  const int64_t whole = length / width * width;
+inline void add_runs(const float* t, int64_t runs, int64_t stride, int64_t width, const TileMomentSums& s) {
   int64_t lane = 0;
-  for (; lane + 4 * kLanes <= width; lane += 4 * kLanes) row_moment_block<4>(t, whole, width, lane, s);
-  for (; lane < width; lane += kLanes) row_moment_block<1>(t, whole, width, lane, s);
-  for (lane = 0; whole + lane < length; lane += kLanes) row_moment_block<1>(t + whole, lane + 1, width, lane, s);
+  for (; lane + 4 * kLanes <= width; lane += 4 * kLanes) row_moment_block<4>(t, runs, stride, lane, s);
+  for (; lane < width; lane += kLanes) row_moment_block<1>(t, runs, stride, lane, s);
+}
+// `length` floats in runs of `width`; the last run may be shorter.
+inline void add_row_moments(const float* t, int64_t length, int64_t width, int64_t stride, const TileMomentSums& s) {
+  const int64_t runs = length / width;
+  add_runs(t, runs, stride, width, s);
+  add_runs(t + runs * stride, 1, 0, length % width, s);
+}
+
+// Mean and variance of the first `count` rows.
+inline void finish_first_rows(const float* shift, const float* first, const float* second, int64_t valid, double count,
+                              bool squares, double* mean, double* variance) {
+  const double share = 1.0 / count, square_share = squares ? share : 0;
+#pragma omp simd
+  for (int64_t c = 0; c < valid; ++c) {
+    const double e = first[c] * share, raw = squares ? second[c] * square_share : 0;
+    const double v = e - e == 0 ? raw - e * e : raw;
+    mean[c] = shift[c] + e;
+    variance[c] = v < 0 ? 0 : v;
+  }
 }
 
 // Merges `count` rows behind the sums into mean and variance of `before` rows.
 inline void finish_row_moments(const TileMomentSums& s, int64_t width, int64_t channels, int64_t valid, double before,
                                double count, bool squares, float* spare, double* mean, double* variance) {
-  float* const first = spare;
-  float* const second = spare + channels;
-  fold_lanes(s.first, width, channels, first);
-  fold_lanes(s.second, width, channels, second);
+  const float *first = s.first, *second = s.second;
+  if (width != channels) {
+    fold_lanes(s.first, width, channels, spare);
+    fold_lanes(s.second, width, channels, spare + channels);
+    first = spare, second = spare + channels;
+  }
+  if (before == 0) return finish_first_rows(s.shift, first, second, valid, count, squares, mean, variance);
   const double share = 1.0 / count, weight = count / (before + count);
   for (int64_t c = 0; c < valid; ++c) {
-    const double e = first[c] * share, finite = e - e == 0 ? 1 : 0;
-    const double m = s.shift[c] + e, raw = squares ? second[c] * share : 0;
-    double v = finite ? raw - e * e : raw;
-    v = v < 0 ? 0 : v;
-    if (before > 0) {
-      const double distance = m - mean[c];
-      v = variance[c] + weight * (v - variance[c]) + weight * (1 - weight) * distance * distance;
-      mean[c] += weight * distance;
-    } else {
-      mean[c] = m;
-    }
-    variance[c] = v;
+    const double e = first[c] * share, raw = squares ? second[c] * share : 0;
+    const double v = e - e == 0 ? raw - e * e : raw, distance = s.shift[c] + e - mean[c];
+    variance[c] += weight * ((v < 0 ? 0 : v) - variance[c]) + weight * (1 - weight) * distance * distance;
+    mean[c] += weight * distance;
   }
 }
 

@@ -173,17 +173,37 @@ class TilePass {
     const Geometry& g = c.geometry;
     const int64_t valid = smaller(channels, g.channels - first), width = width_of(g, channels);
     clear_accumulators(g.accumulator_floats());
-    code_ ? run_rows_as_code(g, tensors, first, channels, begin, end)
-          : interpret_rows(g, tensors, first, channels, begin, end);
+    if (pass_->instructions.empty()) take_row_moments(g, tensors, first, channels, begin, end);
+    else if (code_) run_rows_as_code(g, tensors, first, channels, begin, end);
+    else interpret_rows(g, tensors, first, channels, begin, end);
     for (size_t m = 0; m < pass_->moments.size(); ++m) {
       double* const mean = c.moment_row(pass_->moments[m].moment, sample) + first;
       finish_row_moments(moments_[m], width, channels, valid, (double)begin, (double)(end - begin),
                          pass_->moments[m].squares, spare_, mean, mean + g.pitch);
     }
+    if (g.plane <= kRowsPerSum) return;
     for (size_t a = 0; a < accumulators(); ++a) {
       double* const sum = sums_ + a * g.tile_channels;
-      fold_lanes(buffer(pass_->first_accumulator() + a), width, channels, spare_);
-      for (int64_t i = 0; i < valid; ++i) sum[i] = (begin ? sum[i] : 0) + spare_[i];
+      const float* const part = folded_sum(a, width, channels);
+      for (int64_t i = 0; i < valid; ++i) sum[i] = (begin ? sum[i] : 0) + part[i];
+    }
+  }
+  const float* folded_sum(size_t a, int64_t width, int64_t channels) {
+    const float* const lanes = buffer(pass_->first_accumulator() + a);
+    if (width == channels) return lanes;
+    fold_lanes(lanes, width, channels, spare_);
+    return spare_;
+  }
+
+  // Without instructions there is nothing to keep in L1: all rows are one tile.
+  void take_row_moments(const Geometry& g, const SampleTensors& tensors, int64_t first, int64_t channels, int64_t begin,
+                        int64_t end) {
+    const int64_t width = width_of(g, channels), rows = smaller(g.tile_rows, end - begin);
+    const int64_t stride = channels == g.row_channels ? width : g.row_channels;
+    for (size_t m = 0; m < pass_->moments.size(); ++m) {
+      const float* const t = tensors.base[pass_->moments[m].reg] + begin * g.row_channels + first;
+      start_row_moments(t, rows * channels, rows, channels, width, spare_, moments_[m]);
+      add_row_moments(t, (end - begin) * channels, width, stride, moments_[m]);
     }
   }
 
@@ -198,7 +218,7 @@ class TilePass {
       for (size_t m = 0; m < pass_->moments.size(); ++m) {
         const float* const t = moment_source(pass_->moments[m], tensors, offset);
         if (row == begin) start_row_moments(t, length, rows, channels, width, spare_, moments_[m]);
-        add_row_moments(t, length, width, moments_[m]);
+        add_row_moments(t, length, width, width, moments_[m]);
       }
     }
   }
@@ -226,10 +246,15 @@ class TilePass {
   void store_rows(const Context& c, int64_t sample, int64_t first, int64_t channels) {
     const int64_t valid = smaller(channels, c.geometry.channels - first);
     for (size_t a = 0; a < accumulators(); ++a) {
-      const double* const sum = sums_ + a * c.geometry.tile_channels;
       float* const out = c.row(pass_->accumulators[a].slot, sample) + first;
       const bool add = pass_->accumulators[a].mode == ADD;
-      for (int64_t i = 0; i < valid; ++i) out[i] = (float)(add ? out[i] + sum[i] : sum[i]);
+      if (c.geometry.plane <= kRowsPerSum) {
+        const float* const sum = folded_sum(a, width_of(c.geometry, channels), channels);
+        for (int64_t i = 0; i < valid; ++i) out[i] = add ? out[i] + sum[i] : sum[i];
+      } else {
+        const double* const sum = sums_ + a * c.geometry.tile_channels;
+        for (int64_t i = 0; i < valid; ++i) out[i] = (float)(add ? out[i] + sum[i] : sum[i]);
+      }
     }
   }
 
