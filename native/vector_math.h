@@ -40,11 +40,9 @@ EVONORM_INLINE Vector sigmoid(Vector v) {
 
 EVONORM_INLINE Vector hyperbolic_tangent(Vector v) {
   const Vector a = absolute(v), s = v * v;
-  Vector p = s * -5.70498872745e-3f + 2.06390887954e-2f;
-  p = p * s - 5.37397155531e-2f;
-  p = p * s + 1.33314422036e-1f;
-  p = p * s - 3.33332819422e-1f;
-  p = p * s * v + v;
+  const Vector high = (s * -5.70498872745e-3f + 2.06390887954e-2f) * s - 5.37397155531e-2f;
+  const Vector low = s * 1.33314422036e-1f - 3.33332819422e-1f;
+  const Vector p = (high * (s * s) + low) * (s * v) + v;
   const Vector q = 2.0f / (1.0f + exp_of_minus(at_most(a + a, all(30.0f)))) - 1.0f;
   return select(a < 0.625f, p, with_sign(q, sign_bit(v)));
 }
@@ -53,18 +51,14 @@ EVONORM_INLINE Vector hyperbolic_tangent(Vector v) {
 EVONORM_INLINE Vector logarithm(Vector v) {
   const Integers exponent = (bits(v) >> 23) - 126;
   Vector m = from_bits((bits(v) & 0x007fffff) | 0x3f000000);  // v = m * 2^exponent, m in [0.5, 1)
-  const Integers low = m < 0.70710678f;
-  const Vector e = to_float(exponent + low);  // low is -1 where it holds
-  m = select(low, m + m, m) - 1.0f;
+  const Integers below = m < 0.70710678f;
+  const Vector e = to_float(exponent + below);  // -1 where it holds
+  m = select(below, m + m, m) - 1.0f;
   const Vector z = m * m;
-  Vector p = m * 7.0376836292e-2f - 1.1514610310e-1f;
-  p = p * m + 1.1676998740e-1f;
-  p = p * m - 1.2420140846e-1f;
-  p = p * m + 1.4249322787e-1f;
-  p = p * m - 1.6668057665e-1f;
-  p = p * m + 2.0000714765e-1f;
-  p = p * m - 2.4999993993e-1f;
-  p = p * m + 3.3333331174e-1f;
+  const Vector p0 = m * -2.4999993993e-1f + 3.3333331174e-1f, p2 = m * -1.6668057665e-1f + 2.0000714765e-1f;
+  const Vector p4 = m * -1.2420140846e-1f + 1.4249322787e-1f, p6 = m * -1.1514610310e-1f + 1.1676998740e-1f;
+  const Vector low = p2 * z + p0, high = (z * 7.0376836292e-2f + p6) * z + p4;
+  const Vector p = high * (z * z) + low;
   Vector y = m * z * p + e * kLn2Low - 0.5f * z;
   y = m + y + e * kLn2High;
   return select(v < INFINITY, y, v);
