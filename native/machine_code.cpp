@@ -28,44 +28,87 @@ Vector compute(Opcode op, Vector a, Vector b, Vector c, Vector d) {
 }
 
 Vector load(Place where) { return Recorded{traced::recorded()->add(Act::LOAD, -1, -1, -1, 0, where)}; }
-Vector load_small(size_t number) { return load({Place::SMALL, (int32_t)number}); }
 void store(Vector v, Place where) { traced::recorded()->add(Act::STORE, v.node, -1, -1, 0, where); }
-void store_small(Vector v, size_t number) { store(v, {Place::SMALL, (int32_t)number}); }
 
-// What a pass does to one vector of elements.
-Trace trace_pass(const Pass& pass, const std::vector<Slot>& slots) {
-  Trace trace;
-  traced::recorded() = &trace;
-  std::vector<Vector> registers(pass.registers(), Vector(0.0f));
-  registers[REGISTER_X] = load({Place::X, 0});
-  registers[REGISTER_GY] = load({Place::GY, 0});
-  registers[REGISTER_OUT] = load({Place::OUT, 0});
-  const size_t loads = pass.loads.size(), sums = pass.accumulators.size();
-  for (size_t l = 0; l < loads; ++l) {
-    const Slot& slot = slots[pass.loads[l]];
-    registers[pass.first_load() + l] = slot.kind == KIND_CONST ? Vector(slot.constant) : load_small(l);
+// Records what a pass does to one vector of elements, or to two side by side. By plane both add to the same sums.
+class PassTracer {
+ public:
+  PassTracer(const Pass& pass, const std::vector<Slot>& slots, bool by_plane, int32_t chains)
+      : pass_(pass), loads_(pass.loads.size()), sums_(pass.accumulators.size()), by_plane_(by_plane), chains_(chains) {
+    traced::recorded() = &trace_;
+    for (int32_t chain = 0; chain < chains_; ++chain) start(chain, slots);
+    for (const Instruction& i : pass_.instructions)
+      for (int32_t chain = 0; chain < chains_; ++chain) compute_in(chain, i);
+    for (int32_t chain = 0; chain < chains_; ++chain) take_moments(chain);
+    for (int32_t chain = 0; chain < chains_; ++chain) finish(chain);
+    traced::recorded() = nullptr;
+    trace_.contract();
+    if (chains_ > 1) trace_.interleave();
   }
-  for (size_t a = 0; a < sums; ++a) registers[pass.first_accumulator() + a] = load_small(loads + a);
-  for (const Instruction& i : pass.instructions) {
+  const Trace& trace() const { return trace_; }
+
+ private:
+  Place small(size_t number, int32_t chain) const { return {Place::SMALL, (int32_t)number, by_plane_ ? 0 : chain}; }
+  // What is added up, by plane in one place for all chains.
+  Vector& sum(size_t number, int32_t chain) { return added_[by_plane_ ? 0 : chain][number]; }
+  bool is_last(int32_t chain) const { return !by_plane_ || chain == chains_ - 1; }
+
+  void start(int32_t chain, const std::vector<Slot>& slots) {
+    trace_.chain = chain;
+    std::vector<Vector>& registers = registers_[chain];
+    registers.assign(pass_.registers(), Vector(0.0f));
+    registers[REGISTER_X] = load({Place::X, 0, chain});
+    registers[REGISTER_GY] = load({Place::GY, 0, chain});
+    registers[REGISTER_OUT] = load({Place::OUT, 0, chain});
+    for (size_t l = 0; l < loads_; ++l) {
+      const Slot& slot = slots[pass_.loads[l]];
+      registers[pass_.first_load() + l] = slot.kind == KIND_CONST ? Vector(slot.constant) : load(small(l, chain));
+    }
+    added_[chain].resize(sums_ + 3 * pass_.moments.size());
+    for (size_t i = 0; i < added_[chain].size(); ++i) sum(i, chain) = load(small(loads_ + i, chain));
+  }
+
+  void compute_in(int32_t chain, const Instruction& i) {
+    trace_.chain = chain;
+    std::vector<Vector>& registers = registers_[chain];
     Vector in[kMaxOperands];
     for (int k = 0; k < kMaxOperands; ++k) in[k] = registers[i.operands[k] < 0 ? i.operands[0] : i.operands[k]];
     const Vector result = compute(i.op, in[0], in[1], in[2], in[3]);
-    registers[i.dst] = i.mode == WRITE ? result : registers[i.dst] + result;
+    if (i.mode == REDUCE) {
+      Vector& total = sum(i.dst - pass_.first_accumulator(), chain);
+      total = total + result;
+    } else {
+      registers[i.dst] = i.mode == WRITE ? result : registers[i.dst] + result;
+    }
   }
-  for (size_t m = 0; m < pass.moments.size(); ++m) {
-    const size_t shift = loads + sums + 3 * m;
-    const Vector e = registers[pass.moments[m].reg] - load_small(shift);
-    store_small(load_small(shift + 1) + e, shift + 1);
-    store_small(load_small(shift + 2) + e * e, shift + 2);
+
+  void take_moments(int32_t chain) {
+    trace_.chain = chain;
+    for (size_t m = 0; m < pass_.moments.size(); ++m) {
+      const size_t shift = sums_ + 3 * m;
+      const Vector e = registers_[chain][pass_.moments[m].reg] - sum(shift, chain);
+      sum(shift + 1, chain) = sum(shift + 1, chain) + e;
+      sum(shift + 2, chain) = sum(shift + 2, chain) + e * e;
+    }
   }
-  if (pass.writes_out) store(registers[REGISTER_OUT], {Place::OUT, 0});
-  for (size_t a = 0; a < sums; ++a) store_small(registers[pass.first_accumulator() + a], loads + a);
-  traced::recorded() = nullptr;
-  trace.contract();
-  return trace;
-}
+
+  void finish(int32_t chain) {
+    trace_.chain = chain;
+    if (pass_.writes_out) store(registers_[chain][REGISTER_OUT], {Place::OUT, 0, chain});
+    for (size_t i = 0; i < added_[chain].size() && is_last(chain); ++i)
+      if (i < sums_ || (i - sums_) % 3) store(sum(i, chain), small(loads_ + i, chain));
+  }
+
+  const Pass& pass_;
+  const size_t loads_, sums_;
+  const bool by_plane_;
+  const int32_t chains_;
+  Trace trace_;
+  std::vector<Vector> registers_[2], added_[2];
+};
 
 constexpr int kVectorBytes = 32, kVectorRegisters = 16;
+constexpr size_t kOperationsWorthPairing = 60;  // with fewer the processor sees several vectors at once by itself
 constexpr int kOwnInstruction = 3;  // what a load costs that is no operand of another instruction
 constexpr int kCompareLess = 0x11, kCompareEqual = 0x00;  // false where one is NaN
 
@@ -100,8 +143,8 @@ Encoding encoding_of(Act act) {
 // not change inside a run and stay in the highest registers.
 class LoopEmitter {
  public:
-  LoopEmitter(Assembler& out, const Trace& trace, bool by_plane, const std::vector<int32_t>& pinned = {})
-      : out_(out), nodes_(trace.nodes), by_plane_(by_plane), pinned_(pinned) {
+  LoopEmitter(Assembler& out, const Trace& trace, bool by_plane, int chains, const std::vector<int32_t>& pinned = {})
+      : out_(out), nodes_(trace.nodes), by_plane_(by_plane), bytes_(chains * kVectorBytes), pinned_(pinned) {
     std::fill_n(held_, kVectorRegisters, -1);
     reg_.assign(nodes_.size(), -1);
     home_.assign(nodes_.size(), Memory{-1, 0, 0});
@@ -127,8 +170,8 @@ class LoopEmitter {
     const size_t next_vector = out_.code.size();
     for (position_ = 0; position_ < (int32_t)nodes_.size(); ++position_)
       if (needed_[position_]) emit_node(nodes_[position_]);
-    out_.add(RAX, (int8_t)kVectorBytes);
-    if (!by_plane_) out_.add(RDI, (int8_t)kVectorBytes);
+    out_.add(RAX, (int8_t)bytes_);
+    if (!by_plane_) out_.add(RDI, (int8_t)bytes_);
     out_.count_down(RBX, next_vector);
     if (by_plane_) out_.add(RDI, R11);
     else out_.add(RAX, R11), out_.clear(RDI);
@@ -141,6 +184,8 @@ class LoopEmitter {
     out_.ret();
     out_.place_constants(constants_);
   }
+
+  size_t operations() const { return std::count(needed_.begin(), needed_.end(), true); }
 
   // The values worth pinning after a trial without: those read from memory most often, as many as registers are left.
   std::vector<int32_t> worth_pinning() const {
@@ -185,10 +230,10 @@ class LoopEmitter {
 
   Memory memory_of(Place where) {
     switch (where.base) {
-      case Place::X: return {RSI, RAX, 0};
-      case Place::GY: return {RDX, RAX, 0};
-      case Place::OUT: return {RCX, RAX, 0};
-      case Place::SMALL: return {R8, RDI, (int32_t)(where.index * kSmallPitch * 4)};
+      case Place::X: return {RSI, RAX, where.vector * kVectorBytes};
+      case Place::GY: return {RDX, RAX, where.vector * kVectorBytes};
+      case Place::OUT: return {RCX, RAX, where.vector * kVectorBytes};
+      case Place::SMALL: return {R8, RDI, (int32_t)(where.index * kSmallPitch * 4) + where.vector * kVectorBytes};
       case Place::CONSTANT: return {0, 0, 0, where.index};
       default: return {RSP, kNoIndex, where.index * kVectorBytes};
     }
@@ -344,6 +389,7 @@ class LoopEmitter {
   Assembler& out_;
   const std::vector<Node>& nodes_;
   const bool by_plane_;
+  const int bytes_;  // that the loop advances
   const std::vector<int32_t> pinned_;
   std::vector<int32_t> reads_;              // what reading each value from memory costs
   int most_registers_ = 0;
@@ -357,16 +403,36 @@ class LoopEmitter {
   std::vector<uint32_t> constants_;
 };
 
-void emit_loop(Assembler& out, const Trace& trace, bool by_plane) {
-  Assembler discarded;
-  LoopEmitter trial(discarded, trace, by_plane);
-  trial.emit();
-  LoopEmitter(out, trace, by_plane, trial.worth_pinning()).emit();
-}
-
 struct Compiled {
-  Pass* pass;
-  size_t by_row, by_plane;  // where the code begins
+  TileCode* code;
+  size_t begin;
+};
+
+// Emits all code of a program; what points there is set when its place is known.
+class Compiler {
+ public:
+  void compile(Pass& pass, const std::vector<Slot>& slots) {
+    for (bool by_plane : {false, true}) {
+      LoopCode& loop = by_plane ? pass.planes : pass.rows;
+      const size_t operations = emit_loop(pass, slots, by_plane, 1, loop.single);
+      if (operations > kOperationsWorthPairing) emit_loop(pass, slots, by_plane, 2, loop.pairs);
+    }
+  }
+  void link(std::shared_ptr<const uint8_t>& pages);
+
+ private:
+  size_t emit_loop(const Pass& pass, const std::vector<Slot>& slots, bool by_plane, int chains, TileCode& code) {
+    const PassTracer tracer(pass, slots, by_plane, chains);
+    Assembler discarded;
+    LoopEmitter trial(discarded, tracer.trace(), by_plane, chains);
+    trial.emit();
+    compiled_.push_back({&code, assembler_.code.size()});
+    LoopEmitter(assembler_, tracer.trace(), by_plane, chains, trial.worth_pinning()).emit();
+    return trial.operations();
+  }
+
+  Assembler assembler_;
+  std::vector<Compiled> compiled_;
 };
 
 // Readable and executable pages that hold the code, never writable at the same time; null if the system refuses.
@@ -382,6 +448,13 @@ std::shared_ptr<const uint8_t> executable(const std::vector<uint8_t>& code) {
   return {static_cast<const uint8_t*>(pages), [size](const uint8_t* p) { munmap(const_cast<uint8_t*>(p), size); }};
 }
 
+// Without pages, because there is no code or the system refuses, everything stays interpreted.
+void Compiler::link(std::shared_ptr<const uint8_t>& pages) {
+  if (!compiled_.empty()) pages = executable(assembler_.code);
+  if (!pages) return;
+  for (const Compiled& each : compiled_) *each.code = reinterpret_cast<TileCode>(pages.get() + each.begin);
+}
+
 // Moments of x alone are faster in tile_moments.h. Where moments are taken the first tile runs twice, which must not
 // add up.
 bool can_be_compiled(const Pass& pass) {
@@ -392,26 +465,12 @@ bool can_be_compiled(const Pass& pass) {
 
 void compile_passes(EvoProgram& program) {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return;
-  Assembler assembler;
-  std::vector<Compiled> compiled;
+  Compiler compiler;
   for (std::vector<Phase>* phases : {&program.forward, &program.backward})
     for (Phase& phase : *phases)
-      for (Stage& stage : phase.stages) {
-        if (!can_be_compiled(stage.pass)) continue;
-        const Trace trace = trace_pass(stage.pass, program.slots);
-        Compiled made{&stage.pass, assembler.code.size(), 0};
-        emit_loop(assembler, trace, false);
-        made.by_plane = assembler.code.size();
-        emit_loop(assembler, trace, true);
-        compiled.push_back(made);
-      }
-  if (compiled.empty()) return;
-  program.machine_code = executable(assembler.code);
-  if (!program.machine_code) return;
-  for (const Compiled& each : compiled) {
-    each.pass->rows = reinterpret_cast<TileCode>(program.machine_code.get() + each.by_row);
-    each.pass->planes = reinterpret_cast<TileCode>(program.machine_code.get() + each.by_plane);
-  }
+      for (Stage& stage : phase.stages)
+        if (can_be_compiled(stage.pass)) compiler.compile(stage.pass, program.slots);
+  compiler.link(program.machine_code);
 }
 
 }  // namespace evonorm

@@ -19,12 +19,22 @@ struct TileArguments {
   float* out;
   float* small;
   int64_t runs;     // how many runs of vectors, at least one
-  int64_t vectors;  // in a run, at least one
+  int64_t vectors;  // in a run, at least one; code that computes two vectors at once is given half their number
   int64_t step;     // rows: bytes from the end of a run to the next; planes: bytes from a small operand to the next
 };
 
 // By row, vector i of a run goes with vector i of every small operand; by plane a whole run goes with one vector.
 typedef void (*TileCode)(const TileArguments*);
+struct LoopCode {
+  TileCode single = nullptr;  // null: there is no machine code
+  TileCode pairs = nullptr;   // for runs of an even number of vectors, where that is faster
+
+  void run(TileArguments arguments) const {
+    const bool paired = pairs && arguments.vectors % 2 == 0;
+    if (paired) arguments.vectors /= 2;
+    (paired ? pairs : single)(&arguments);
+  }
+};
 
 void compile_passes(EvoProgram& program);
 

@@ -69,7 +69,7 @@ struct Pass {
   std::vector<TileMoment> moments;
   std::vector<Instruction> instructions;
   bool reads_x = false, reads_gy = false, writes_out = false, adds_to_out = false;
-  TileCode rows = nullptr, planes = nullptr;  // the pass as machine code, where there is some
+  LoopCode rows, planes;  // the pass as machine code, where there is some
 
   int32_t first_load() const { return FIRST_TEMPORARY + temporaries; }
   int32_t first_accumulator() const { return first_load() + (int32_t)loads.size(); }

@@ -28,7 +28,8 @@ class TilePass {
   void carve(const Context& c, const Pass& pass, bool first, Carver& carver) {
     const Geometry& g = c.geometry;
     pass_ = &pass;
-    code_ = !c.compiled ? nullptr : g.by_plane ? pass.planes : pass.rows;
+    const LoopCode& code = g.by_plane ? pass.planes : pass.rows;
+    code_ = c.compiled && code.single ? &code : nullptr;
     fetch_ahead_ = first && !g.staged;
     instructions_ = carver.take<BoundInstruction>(code_ ? 0 : pass.instructions.size());
     moving_ = carver.take<MovingPointer>(code_ ? 0 : pass.instructions.size() * (kMaxOperands + 1));
@@ -129,8 +130,7 @@ class TilePass {
     if (runs == 0 || vectors == 0) return;
     float* base[FIRST_TEMPORARY];
     for (int r = 0; r < FIRST_TEMPORARY; ++r) base[r] = tensors.base[r] ? tensors.base[r] + offset : nullptr;
-    const TileArguments arguments{base[REGISTER_X], base[REGISTER_GY], base[REGISTER_OUT], small, runs, vectors, step};
-    code_(&arguments);
+    code_->run({base[REGISTER_X], base[REGISTER_GY], base[REGISTER_OUT], small, runs, vectors, step});
   }
 
   // ---- rows ----
@@ -329,7 +329,7 @@ class TilePass {
   }
 
   const Pass* pass_;
-  TileCode code_;  // null: interpreted
+  const LoopCode* code_;  // null: interpreted
   float* small_;
   BoundInstruction* instructions_;
   Operand* registers_;

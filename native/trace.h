@@ -23,7 +23,8 @@ enum class Act : int32_t {
 // A vector in memory: of x, gy or out at the current element, of a small operand, or one that is always the same.
 struct Place {
   enum Base : int32_t { X, GY, OUT, SMALL, CONSTANT, SPILL } base;
-  int32_t index;  // which small operand, constant or spilled value
+  int32_t index;       // which small operand, constant or spilled value
+  int32_t vector = 0;  // how many vectors further on
 };
 
 struct Node {
@@ -31,14 +32,15 @@ struct Node {
   int32_t a, b, c;
   Place where;
   uint32_t bits;
+  int32_t chain;  // which of the vectors that are computed side by side
 };
 
 class Trace {
  public:
   int32_t add(Act act, int32_t a = -1, int32_t b = -1, int32_t c = -1, uint32_t bits = 0, Place where = {Place::X, 0}) {
-    const std::array<int32_t, 7> key{(int32_t)act, a, b, c, (int32_t)bits, where.base, where.index};
+    const std::array<int32_t, 8> key{(int32_t)act, a, b, c, (int32_t)bits, where.base, where.index, where.vector};
     const auto found = known_.emplace(key, (int32_t)nodes.size());
-    if (found.second) nodes.push_back({act, a, b, c, where, bits});
+    if (found.second) nodes.push_back({act, a, b, c, where, bits, chain});
     return found.first->second;
   }
 
@@ -53,17 +55,40 @@ class Trace {
       if (node.act != Act::ADD && node.act != Act::SUB) continue;
       const bool sum = node.act == Act::ADD;
       if (product(node.b)) {
-        node = {sum ? Act::MUL_ADD : Act::NEG_MUL_ADD, nodes[node.b].a, nodes[node.b].b, node.a, node.where, 0};
+        node = {sum ? Act::MUL_ADD : Act::NEG_MUL_ADD, nodes[node.b].a, nodes[node.b].b, node.a, node.where, 0, node.chain};
       } else if (product(node.a)) {
-        node = {sum ? Act::MUL_ADD : Act::MUL_SUB, nodes[node.a].a, nodes[node.a].b, node.b, node.where, 0};
+        node = {sum ? Act::MUL_ADD : Act::MUL_SUB, nodes[node.a].a, nodes[node.a].b, node.b, node.where, 0, node.chain};
       }
     }
   }
 
+  // Two chains that do the same are woven into each other, so that one has work while the other waits.
+  void interleave() {
+    std::vector<int32_t> chains[2], place(nodes.size(), -1);
+    for (size_t n = 0; n < nodes.size(); ++n) chains[nodes[n].chain].push_back((int32_t)n);
+    size_t next[2] = {0, 0};
+    const auto is_placed = [&](int32_t n) { return n < 0 || place[n] >= 0; };
+    std::vector<Node> woven;
+    while (woven.size() < nodes.size())
+      for (int k = 0; k < 2; ++k) {
+        if (next[k] == chains[k].size()) continue;
+        const int32_t n = chains[k][next[k]];
+        Node node = nodes[n];
+        if (!is_placed(node.a) || !is_placed(node.b) || !is_placed(node.c)) continue;
+        for (int32_t* i : {&node.a, &node.b, &node.c})
+          if (*i >= 0) *i = place[*i];
+        place[n] = (int32_t)woven.size();
+        woven.push_back(node);
+        ++next[k];
+      }
+    nodes = woven;
+  }
+
   std::vector<Node> nodes;
+  int32_t chain = 0;  // the one that is being recorded
 
  private:
-  std::map<std::array<int32_t, 7>, int32_t> known_;
+  std::map<std::array<int32_t, 8>, int32_t> known_;
 };
 
 }  // namespace evonorm
