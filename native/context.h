@@ -11,6 +11,7 @@ struct Context {
   const EvoCall& call;
   const std::vector<Phase>& phases;
   bool compiled;     // machine code, where a pass has it
+  bool shared;       // fewer samples than threads: each thread takes some channels of every sample
   Geometry geometry;
   float** slots;     // where each slot begins
   double* moments;   // (moment, batch, {mean, variance}, pitch) over the plane

@@ -89,14 +89,33 @@ inline void close_sample(const Context& c, const Phase& phase, const SampleTenso
 }
 
 inline void run_samples(const Context& c, const Phase& phase, Worker& w, int64_t begin, int64_t end, bool backwards) {
+  const Geometry& g = c.geometry;
   for (int64_t k = begin; k < end; ++k) {
     const int64_t sample = backwards ? begin + end - 1 - k : k;  // the end of the last phase is still in cache
     const SampleTensors tensors = open_sample(c, phase, w, sample);
     for (size_t i = 0; i < phase.stages.size(); ++i) {
       for (const Step& step : phase.stages[i].rows) run_row_step(c, step, sample, w.spare);
-      if (phase.stages[i].pass.present) w.passes[i].run(c, sample, tensors);
+      if (phase.stages[i].pass.present) w.passes[i].run(c, sample, tensors, 0, g.by_plane ? g.channels : g.row_channels);
     }
     close_sample(c, phase, tensors, sample);
+  }
+}
+
+// All samples, some channels of each. Row steps look at whole rows, so the first thread does them for all.
+inline void run_shared_samples(const Context& c, const Phase& phase, Worker& w, int thread, int threads) {
+  const int64_t unit = shared_channels(c.geometry), units = c.geometry.channels / unit;
+  const int64_t begin = units * thread / threads * unit, end = units * (thread + 1) / threads * unit;
+  for (int64_t sample = 0; sample < c.geometry.batch; ++sample) {
+    const SampleTensors tensors = open_sample(c, phase, w, sample);
+    for (size_t i = 0; i < phase.stages.size(); ++i) {
+      if (!phase.stages[i].rows.empty()) {
+#pragma omp barrier
+        if (thread == 0)
+          for (const Step& step : phase.stages[i].rows) run_row_step(c, step, sample, w.spare);
+#pragma omp barrier
+      }
+      if (phase.stages[i].pass.present) w.passes[i].run(c, sample, tensors, begin, end);
+    }
   }
 }
 
@@ -132,20 +151,40 @@ inline void run_thread(const Context& c, char* memory, int thread, int threads) 
 #pragma omp barrier
       }
     }
-    run_samples(c, phase, worker, begin, end, p % 2 == 1);
+    if (c.shared) run_shared_samples(c, phase, worker, thread, threads);
+    else run_samples(c, phase, worker, begin, end, p % 2 == 1);
   }
+}
+
+// Whether the threads can take channels of a sample instead of whole samples; the interpreter's rows are whole.
+inline bool can_share_samples(const Context& c) {
+  const Geometry& g = c.geometry;
+  bool possible = !g.staged && g.channels % shared_channels(g) == 0;
+  for (const Phase& phase : c.phases)
+    for (const Stage& stage : phase.stages)
+      possible &= g.by_plane || stage.pass.instructions.empty() || (c.compiled && stage.pass.rows.single);
+  return possible;
+}
+
+// Shares out samples, or the channels of each where there are fewer samples than threads.
+inline int worthwhile_threads(Context& c, int threads) {
+#ifdef _OPENMP
+  const Geometry& g = c.geometry;
+  const int64_t most = smaller(threads, g.batch * g.channels * g.plane / kFloatsPerThread);
+  c.shared = g.batch < most && g.channels / shared_channels(g) > g.batch && can_share_samples(c);
+  return (int)larger(1, smaller(most, c.shared ? g.channels / shared_channels(g) : g.batch));
+#else
+  (void)c, (void)threads;
+  return 1;
+#endif
 }
 
 int32_t run(const EvoProgram& program, const EvoCall& call, bool backward, bool compiled, int threads) {
   static thread_local Block block;
-  Context c{program, call, backward ? program.backward : program.forward, compiled, Geometry{}, nullptr, nullptr, nullptr};
+  Context c{program, call, backward ? program.backward : program.forward, compiled, false, Geometry{}, nullptr, nullptr,
+            nullptr};
   if (!find_geometry(call, c.geometry)) return EVO_BAD_SHAPE;
-  const int64_t work = call.batch * call.channels * call.plane / kFloatsPerThread;
-#ifdef _OPENMP
-  threads = (int)larger(1, smaller(smaller(threads, call.batch), work));
-#else
-  threads = 1;
-#endif
+  threads = worthwhile_threads(c, threads);
   Carver measure(nullptr);
   carve_shared(c, measure, backward);
   const size_t each = (worker_bytes(c) + 4095) / 4096 * 4096, shared = (measure.used() + 4095) / 4096 * 4096;

@@ -41,6 +41,9 @@ struct Geometry {
   int64_t accumulator_floats() const { return by_plane ? tile_planes * kLanes : width; }
 };
 
+// Channels that threads may share come in such units: sums of a channel then do not depend on who else is there.
+EVONORM_INLINE int64_t shared_channels(const Geometry& g) { return g.by_plane ? 1 : 4 * kLanes; }
+
 EVONORM_INLINE void tile_by_plane(Geometry& g) {
   g.by_plane = true;
   if (g.plane <= kTileFloats) {

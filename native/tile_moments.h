@@ -6,6 +6,8 @@
 namespace evonorm {
 namespace EVONORM_ISA {
 
+constexpr int64_t kMomentFloats = 4096;
+
 struct TileMomentSums {
   float *shift, *first, *second;  // accumulator_floats() each
 };
@@ -26,10 +28,12 @@ inline void clear_row_moments(int64_t width, const TileMomentSums& s) {
   for (float* each : {s.shift, s.first, s.second}) std::memset(each, 0, width * sizeof(float));
 }
 
-// Rows: the shift is the mean over the first rows, which lie in `t` or are summed up there.
-inline void start_row_moments(const float* t, int64_t length, int64_t rows, int64_t channels, int64_t width, float* spare,
-                              const TileMomentSums& s) {
-  fold_lanes(t, length, channels, spare);
+// Rows: the shift is the mean over the first rows: `runs` of them lie in `t`, or their sums do.
+inline void start_row_moments(const float* t, int64_t runs, int64_t stride, int64_t rows, int64_t channels, int64_t width,
+                              float* spare, const TileMomentSums& s) {
+  std::memcpy(spare, t, channels * sizeof(float));
+  for (int64_t run = 1; run < runs; ++run)
+    for (int64_t c = 0; c < channels; ++c) spare[c] += t[run * stride + c];
   const float share = 1.0f / rows;
   for (int64_t c = 0; c < channels; ++c) spare[c] = finite_or_zero(spare[c] * share);
   repeat_row(spare, channels, width, s.shift);
@@ -55,10 +59,15 @@ EVONORM_INLINE void row_moment_block(const float* t, int64_t runs, int64_t strid
   for (int k = 0; k < block; ++k) store(s.first + lane + k * kLanes, a[k]), store(s.second + lane + k * kLanes, b[k]);
 }
 
+// So many runs at a time that they are still in L1 when the next lanes come.
 inline void add_runs(const float* t, int64_t runs, int64_t stride, int64_t width, const TileMomentSums& s) {
-  int64_t lane = 0;
-  for (; lane + 4 * kLanes <= width; lane += 4 * kLanes) row_moment_block<4>(t, runs, stride, lane, s);
-  for (; lane < width; lane += kLanes) row_moment_block<1>(t, runs, stride, lane, s);
+  const int64_t most = larger(kMomentFloats / larger(stride, 1), 4);
+  for (int64_t run = 0; run < runs; run += most, t += most * stride) {
+    const int64_t some = smaller(most, runs - run);
+    int64_t lane = 0;
+    for (; lane + 4 * kLanes <= width; lane += 4 * kLanes) row_moment_block<4>(t, some, stride, lane, s);
+    for (; lane < width; lane += kLanes) row_moment_block<1>(t, some, stride, lane, s);
+  }
 }
 // `length` floats in runs of `width`; the last run may be shorter.
 inline void add_row_moments(const float* t, int64_t length, int64_t width, int64_t stride, const TileMomentSums& s) {

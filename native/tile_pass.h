@@ -44,8 +44,9 @@ class TilePass {
     channels_expanded_ = false;
   }
 
-  void run(const Context& c, int64_t sample, const SampleTensors& tensors) {
-    c.geometry.by_plane ? run_by_plane(c, sample, tensors) : run_by_row(c, sample, tensors);
+  // Over the channels [begin, end) of one sample; a thread that shares samples with others always has the same ones.
+  void run(const Context& c, int64_t sample, const SampleTensors& tensors, int64_t begin, int64_t end) {
+    c.geometry.by_plane ? run_by_plane(c, sample, tensors, begin, end) : run_by_row(c, sample, tensors, begin, end);
   }
 
  private:
@@ -135,10 +136,10 @@ class TilePass {
 
   // ---- rows ----
 
-  void run_by_row(const Context& c, int64_t sample, const SampleTensors& tensors) {
+  void run_by_row(const Context& c, int64_t sample, const SampleTensors& tensors, int64_t begin, int64_t last) {
     const Geometry& g = c.geometry;
-    for (int64_t first = 0; first < g.row_channels; first += g.tile_channels) {
-      const int64_t channels = smaller(g.tile_channels, g.row_channels - first);
+    for (int64_t first = begin; first < last; first += g.tile_channels) {
+      const int64_t channels = smaller(g.tile_channels, last - first);
       load_rows(c, sample, first, channels);
       if (!code_) bind(width_of(g, channels), 0, false);
       for (int64_t row = 0; row < g.plane; row += kRowsPerSum)
@@ -202,7 +203,7 @@ class TilePass {
     const int64_t stride = channels == g.row_channels ? width : g.row_channels;
     for (size_t m = 0; m < pass_->moments.size(); ++m) {
       const float* const t = tensors.base[pass_->moments[m].reg] + begin * g.row_channels + first;
-      start_row_moments(t, rows * channels, rows, channels, width, spare_, moments_[m]);
+      start_row_moments(t, rows, g.row_channels, rows, channels, width, spare_, moments_[m]);
       add_row_moments(t, (end - begin) * channels, width, stride, moments_[m]);
     }
   }
@@ -217,7 +218,7 @@ class TilePass {
       run_tile(tensors, offset, offset + g.tile_rows * g.row_channels, length);
       for (size_t m = 0; m < pass_->moments.size(); ++m) {
         const float* const t = moment_source(pass_->moments[m], tensors, offset);
-        if (row == begin) start_row_moments(t, length, rows, channels, width, spare_, moments_[m]);
+        if (row == begin) start_row_moments(t, rows, channels, rows, channels, width, spare_, moments_[m]);
         add_row_moments(t, length, width, width, moments_[m]);
       }
     }
@@ -231,7 +232,7 @@ class TilePass {
       for (const TileMoment& m : pass_->moments) clear_row_moments(width, moments_[&m - pass_->moments.data()]);
       run_row_range_as_code(g, tensors, first, channels, begin, begin + rows);
       for (size_t m = 0; m < pass_->moments.size(); ++m)
-        start_row_moments(moments_[m].first, width, rows, channels, width, spare_, moments_[m]);
+        start_row_moments(moments_[m].first, width / channels, channels, rows, channels, width, spare_, moments_[m]);
     }
     run_row_range_as_code(g, tensors, first, channels, begin, end);
   }
@@ -260,13 +261,13 @@ class TilePass {
 
   // ---- planes ----
 
-  void run_by_plane(const Context& c, int64_t sample, const SampleTensors& tensors) {
+  void run_by_plane(const Context& c, int64_t sample, const SampleTensors& tensors, int64_t begin, int64_t last) {
     const Geometry& g = c.geometry;
     const int64_t most = code_ ? kSmallPitch / kLanes : g.tile_planes;
-    for (int64_t first = 0; first < g.channels; first += most) {
-      const int64_t planes = smaller(most, g.channels - first);
+    for (int64_t first = begin; first < last; first += most) {
+      const int64_t planes = smaller(most, last - first);
       load_planes(c, sample, first, planes);
-      if (first == 0 && !code_) bind(kLanes, g.tile_length, true);
+      if (first == begin && !code_) bind(kLanes, g.tile_length, true);
       clear_accumulators(planes * kLanes);
       code_ ? run_planes_as_code(g, tensors, first, planes) : interpret_planes(g, tensors, first, planes);
       store_planes(c, sample, first, planes);

@@ -40,7 +40,17 @@ def test_repeats_and_thread_counts_give_the_same_bits(graph, channels_last):
             assert torch.equal(a, b)
 
 
-@pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("graph", [B0, S0, NESTED], ids=["b0", "s0", "nested"])
+@pytest.mark.parametrize("shape", [(1, 96, 24, 24), (2, 64, 40, 40), (1, 1088, 9, 9), (1, 40, 40, 40)])
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_threads_share_the_channels_of_few_samples(graph, shape, channels_last):
+    alone = run_once(graph, shape, channels_last)
+    for threads in (2, 3, 4):
+        for a, b in zip(alone, run_once(graph, shape, channels_last, threads), strict=True):
+            assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("isa", ["compiled", "portable", "avx2", "avx512"])
 def test_every_instruction_set_of_this_machine_agrees(isa):
     native = library.find_library()[0]
     best = native.isa()
