@@ -109,10 +109,10 @@ def bench_threads(rounds: int) -> None:
             step = step_of(bn_relu(shape[1]) if name == "bn-relu" else create_layer(name, shape[1]), x, gy)
             runs = {str(count): with_threads(count, step, times) for count in (1, 2)}
             seconds = alternate(runs, rounds if times == 1 else 10 * rounds)
-            value = ratio(seconds, "2", "1")
+            value, bound = ratio(seconds, "2", "1"), None if name == "bn-relu" else AIM_THREADS
             print(
                 f"  {shape!s:18s} {name:11s} one {milliseconds(seconds['1']) / times:8.3f} ms  ratio {value:5.2f}"
-                f"  of minima {ratio_of_minima(seconds, '2', '1'):5.2f}   {aim(value, None if name == 'bn-relu' else AIM_THREADS)}",
+                f"  of minima {ratio_of_minima(seconds, '2', '1'):5.2f}   {aim(value, bound)}",
                 flush=True,
             )
 
