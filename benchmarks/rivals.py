@@ -10,17 +10,9 @@ import timm.layers
 import torch
 
 from benchmarks.layer_runs import LARGE, bn_relu, step_of, tensors
+from benchmarks.rival_names import RIVALS
 from benchmarks.timing import alternate, milliseconds, ratio
 from evonorm.layers import create_layer
-
-RIVALS = {
-    "evonorm-b0": ("EvoNorm2dB0",),
-    "evonorm-b1": ("EvoNorm2dB1",),
-    "evonorm-b2": ("EvoNorm2dB2",),
-    "evonorm-s0": ("EvoNorm2dS0", "EvoNorm2dS0a"),
-    "evonorm-s1": ("EvoNorm2dS1", "EvoNorm2dS1a"),
-    "evonorm-s2": ("EvoNorm2dS2", "EvoNorm2dS2a"),
-}
 
 
 def bench_rivals(rounds: int) -> None:
