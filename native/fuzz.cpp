@@ -52,7 +52,7 @@ Buffer numbers(int64_t count, int32_t dtype) {
     uint32_t bits;
     std::memcpy(&bits, &value, 4);
     if (dtype == EVO_FLOAT32) made.as<float>()[i] = value;
-    else made.as<uint16_t>()[i] = (uint16_t)(dtype == EVO_BFLOAT16 ? bits >> 16 : 0x3000 | pick(0xa000));
+    else made.as<uint16_t>()[i] = (uint16_t)(dtype == EVO_BFLOAT16 ? bits >> 16 : 0x3000 | pick(0x1000) | pick(2) << 15);
   }
   if (pick(20) == 0) {
     const int at = pick((int)count), which = pick(3);
