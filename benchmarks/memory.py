@@ -23,7 +23,7 @@ from benchmarks.rival_names import RIVALS
 from benchmarks.timing import aim
 from evonorm.layers import create_layer
 
-CHAIN, PROCESSES = 20, 3
+CHAIN, PROCESSES = 20, 2
 SMALL_BATCH = 16  # what a chain keeps is counted, not measured: no need for gigabytes
 AIM_KEPT = 1.05
 SHAPES = (LARGE, (128, 256, 12, 12), (128, 512, 3, 3))
