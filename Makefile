@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup test test-slow lint search bench-driver bench-nano clean
+.PHONY: help setup test test-slow lint search bench-driver bench-nano bench-dashboard bench-layers bench-step sanitize clean
 MINUTES ?= 10
 .DEFAULT_GOAL := help
 
@@ -56,16 +56,20 @@ bench-nano: setup  ## How much cheaper a step of the nano anchors is than of the
 clean:  ## Remove what was built
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-bench-layers: setup  ## One layer against BatchNorm + ReLU, timm and torch.compile
+bench-layers: setup  ## One layer against BatchNorm + ReLU, timm and torch.compile; memory; distance to the limit
 	$(BIN)/python -m benchmarks.layers
+	$(BIN)/python -m benchmarks.layers --malloc system
 	$(BIN)/python -m benchmarks.layers --random 200
+	$(BIN)/python -m benchmarks.layers --random 200 --malloc system
 	$(BIN)/python -m benchmarks.layers --rivals
+	$(BIN)/python -m benchmarks.layers --memory
 	$(BIN)/python -m benchmarks.layers --limit
 
-bench-step: setup  ## Whole training steps against BatchNorm + ReLU, both layouts, one and two threads
-	$(BIN)/python -m benchmarks.steps --layers evonorm-s0 evonorm-b0 evonorm-s1 evonorm-s2 evonorm-b1 evonorm-b2
+bench-step: setup  ## Whole training steps against BatchNorm + ReLU: both layouts, one and two threads, both mallocs
+	$(BIN)/python -m benchmarks.steps
 	$(BIN)/python -m benchmarks.steps --channels-first
 	$(BIN)/python -m benchmarks.steps --threads 1
+	$(BIN)/python -m benchmarks.steps --layers evonorm-s0 evonorm-b0 --malloc system
 
 SANITIZE := -std=c++17 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-math-errno -fopenmp -Wno-psabi
 FUZZ_SECONDS ?= 300

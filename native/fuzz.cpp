@@ -1,12 +1,18 @@
-// Feeds programs, whole and damaged, at random shapes to the kernel; built with the address and undefined-behaviour
-// sanitizers by `make sanitize`. Buffers have exactly the size the ABI names, so a stray access is seen.
-//   fuzz PROGRAMS SECONDS      PROGRAMS: for each program its count of words, then the words
+// Feeds programs, whole and damaged, at random shapes to the kernel; `make sanitize` builds it with the address and
+// undefined-behaviour sanitizers.   fuzz PROGRAMS SECONDS   (PROGRAMS: for each its count of words, then the words)
+//
+// Any program that is accepted must run without touching what is not its own: buffers have exactly the size the ABI
+// names and begin at any element. A whole program must be accepted, and give the same bits whatever the thread count,
+// whatever lay in its buffers and workspace before, whether or not rows are kept, and while another thread runs it too.
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "program.h"
@@ -15,6 +21,179 @@ namespace {
 
 std::mt19937 g_random(1);
 int pick(int limit) { return (int)(g_random() % (unsigned)limit); }
+
+[[noreturn]] void fail(const char* what, const EvoCall& call) {
+  std::fprintf(stderr, "%s: %s, batch %d channels %d plane %d groups %d layout %d dtype %d threads %d\n", what, evo_isa(),
+               (int)call.batch, (int)call.channels, (int)call.plane, call.groups, call.layout, call.dtype, call.threads);
+  std::abort();
+}
+
+class Buffer {
+ public:
+  Buffer(int64_t elements, int64_t element_bytes, int fill)
+      : lead_((size_t)(pick(3) ? 0 : pick(9) * element_bytes)), size_((size_t)(elements * element_bytes)),
+        memory_(new char[lead_ + size_]) {
+    std::memset(memory_.get(), fill, lead_ + size_);
+  }
+  template <class T> T* as() const { return reinterpret_cast<T*>(memory_.get() + lead_); }
+  bool operator!=(const Buffer& other) const { return std::memcmp(as<char>(), other.as<char>(), size_) != 0; }
+
+ private:
+  size_t lead_, size_;
+  std::unique_ptr<char[]> memory_;
+};
+
+// Plain numbers, now and then with an infinity or a NaN among them.
+Buffer numbers(int64_t count, int32_t dtype) {
+  Buffer made(count, dtype == EVO_FLOAT32 ? 4 : 2, 0);
+  const uint16_t special[] = {0x7f80, 0xff80, 0x7fc0};  // in bf16; as fp16 they are other NaNs
+  for (int64_t i = 0; i < count; ++i) {
+    const float value = (float)pick(2000) / 500.0f - 2.0f;
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    if (dtype == EVO_FLOAT32) made.as<float>()[i] = value;
+    else made.as<uint16_t>()[i] = (uint16_t)(dtype == EVO_BFLOAT16 ? bits >> 16 : 0x3000 | pick(0x1000) | pick(2) << 15);
+  }
+  if (pick(20) == 0) {
+    const int at = pick((int)count), which = pick(3);
+    if (dtype == EVO_FLOAT32) made.as<float>()[at] = which == 2 ? NAN : which ? -INFINITY : INFINITY;
+    else made.as<uint16_t>()[at] = special[which];
+  }
+  return made;
+}
+
+struct Inputs {
+  Buffer x, gy;
+  std::vector<Buffer> parameters;
+};
+
+struct Outputs {
+  Buffer y, grad_x, saved, exports;
+  std::vector<Buffer> gradients;
+  int32_t status;
+};
+
+EvoCall random_shape() {
+  const int kChannels[] = {1, 3, 4, 8, 12, 16, 20, 33, 64, 96, 520, 1030};
+  const int kPlanes[] = {1, 2, 9, 16, 35, 64, 72, 144, 576, 600, 2401, 4608};
+  EvoCall call{};
+  call.batch = 1 + pick(5);
+  call.channels = kChannels[pick(12)];
+  call.plane = kPlanes[pick(12)];
+  if (call.channels * call.plane > 40000) call.plane = kPlanes[pick(5)];
+  call.groups = 1 + pick((int)call.channels);
+  while (call.channels % call.groups) --call.groups;
+  call.layout = pick(2), call.dtype = pick(3), call.threads = 1 + pick(3);
+  return call;
+}
+
+Inputs random_inputs(const EvoProgram& program, const EvoCall& call) {
+  const int64_t elements = call.batch * call.channels * call.plane;
+  Inputs made{numbers(elements, call.dtype), numbers(elements, call.dtype), {}};
+  for (int i = 0; i < program.parameters; ++i) made.parameters.push_back(numbers(call.channels, EVO_FLOAT32));
+  return made;
+}
+
+Outputs make_outputs(const EvoProgram& program, const EvoCall& call, int fill) {
+  const int64_t elements = call.batch * call.channels * call.plane, width = call.dtype == EVO_FLOAT32 ? 4 : 2;
+  Outputs made{Buffer(elements, width, fill), Buffer(elements, width, fill),
+               Buffer(evo_saved_floats(&program, call.batch, call.channels), 4, fill),
+               Buffer(program.exports * call.channels, 4, fill), {}, EVO_OK};
+  for (int i = 0; i < program.gradients; ++i) made.gradients.emplace_back(call.channels, 4, fill);
+  return made;
+}
+
+void run(const EvoProgram& program, EvoCall call, const Inputs& in, Outputs& out) {
+  std::vector<const float*> parameters;
+  std::vector<float*> gradients;
+  for (const Buffer& each : in.parameters) parameters.push_back(each.as<float>());
+  for (const Buffer& each : out.gradients) gradients.push_back(each.as<float>());
+  call.x = in.x.as<void>(), call.gy = in.gy.as<void>(), call.out = out.y.as<void>();
+  call.parameters = parameters.data(), call.gradients = gradients.data();
+  call.saved = out.saved.as<float>(), call.exports = out.exports.as<float>();
+  out.status = evo_forward(&program, &call);
+  call.out = out.grad_x.as<void>();
+  if (out.status == EVO_OK) out.status = evo_backward(&program, &call);
+}
+
+void compare(const EvoProgram& program, const EvoCall& call, const Outputs& a, const Outputs& b) {
+  bool writes_grad_x = false;
+  for (const evonorm::Phase& phase : program.backward) writes_grad_x |= phase.writes_out;
+  if (a.y != b.y || a.exports != b.exports) fail("forward is not repeatable", call);
+  if (writes_grad_x && a.grad_x != b.grad_x) fail("grad_x is not repeatable", call);
+  for (size_t i = 0; i < a.gradients.size(); ++i)
+    if (a.gradients[i] != b.gradients[i]) fail("a parameter's gradient is not repeatable", call);
+}
+
+// A second run on buffers with other contents, another thread count and, in turns, a workspace of its own; one without
+// rows to keep.
+void check_repeat(const EvoProgram& program, EvoCall call, const Inputs& in, const Outputs& first) {
+  call.threads = 1 + pick(3);
+  Outputs second = make_outputs(program, call, 0x7f), third = make_outputs(program, call, 0x01);
+  if (pick(3) == 0) {
+    std::thread other([&] { run(program, call, in, second); });
+    run(program, call, in, third);
+    other.join();
+    compare(program, call, first, third);
+  } else {
+    run(program, call, in, second);
+  }
+  if (second.status != EVO_OK) fail("a repeat was refused", call);
+  compare(program, call, first, second);
+  std::vector<const float*> parameters;
+  for (const Buffer& each : in.parameters) parameters.push_back(each.as<float>());
+  call.x = in.x.as<void>(), call.out = third.y.as<void>(), call.exports = third.exports.as<float>();
+  call.parameters = parameters.data();
+  if (evo_forward(&program, &call) != EVO_OK || first.y != third.y) fail("y depends on whether rows are kept", call);
+}
+
+// One thing that makes no sense in an otherwise good call: refused before any memory is touched.
+void check_bad_call(const EvoProgram& program, EvoCall call, const Inputs& in) {
+  call.x = in.x.as<void>(), call.gy = in.gy.as<void>(), call.out = in.x.as<void>();
+  const int64_t sizes[] = {0, -1, INT64_MIN, INT64_MAX, int64_t(1) << 41};
+  switch (pick(8)) {
+    case 0: call.batch = sizes[pick(5)]; break;
+    case 1: call.channels = sizes[pick(5)]; break;
+    case 2: call.plane = sizes[pick(5)]; break;
+    case 3: call.groups = pick(2) ? -pick(3) : (int32_t)call.channels + 1; break;
+    case 4: call.layout = pick(2) ? 2 : -1; break;
+    case 5: call.dtype = pick(2) ? 3 : -1; break;
+    case 6: call.x = nullptr; break;
+    default: call.out = nullptr;
+  }
+  if (evo_forward(&program, &call) != EVO_BAD_SHAPE || evo_backward(&program, &call) != EVO_BAD_SHAPE)
+    fail("a call that makes no sense was taken", call);
+}
+
+void damage(std::vector<int32_t>& words) {
+  const int32_t values[] = {-1, 0, 1, 2, 3, 5, 9, 40, 600, 1 << 20, INT32_MIN, INT32_MAX};
+  for (int left = 1 + pick(4); left > 0; --left) {
+    int32_t& word = words[pick((int)words.size())];
+    word = pick(2) ? values[pick(12)] : (int32_t)((uint32_t)word + (uint32_t)pick(5) - 2u);
+  }
+  if (pick(10) == 0) words.resize(pick((int)words.size() + 1));
+}
+
+struct Tally {
+  long whole = 0, damaged = 0, refused = 0;
+  long visits[3][2][3][2] = {};  // instruction set, layout, dtype, several threads
+
+  void count(int set, const EvoCall& call) {
+    const bool shared = call.threads > 1 && call.batch > 1 && call.batch * call.channels * call.plane >= 1 << 15;
+    ++visits[set][call.layout][call.dtype][shared];
+  }
+  void print(const char* const* sets) const {
+    std::printf("%ld runs of whole programs, %ld of damaged ones; %ld damaged programs refused\n", whole, damaged, refused);
+    for (int set = 0; set < 3; ++set) {
+      long least = visits[set][0][0][0], total = 0;
+      for (int i = 0; i < 12; ++i) {
+        const long each = visits[set][i / 6][i % 6 / 2][i % 2];
+        least = each < least ? each : least, total += each;
+      }
+      std::printf("  %s: %ld runs, at least %ld of each layout, dtype and one or several threads\n", sets[set], total, least);
+    }
+  }
+};
 
 std::vector<std::vector<int32_t>> read_programs(const char* path) {
   std::ifstream file(path, std::ios::binary);
@@ -27,37 +206,26 @@ std::vector<std::vector<int32_t>> read_programs(const char* path) {
   return programs;
 }
 
-std::vector<float> numbers(size_t count) {
-  std::vector<float> made(count);
-  for (float& each : made) each = (float)pick(2000) / 500.0f - 2.0f;
-  if (count && pick(20) == 0) made[pick((int)count)] = pick(2) ? INFINITY : NAN;
-  return made;
-}
-
-void run(const EvoProgram* program) {
-  const int kChannels[] = {1, 3, 4, 8, 12, 16, 20, 33, 64, 520, 1030}, kPlanes[] = {1, 2, 9, 35, 64, 72, 144, 600, 2401};
-  EvoCall call{};
-  call.batch = 1 + pick(4);
-  call.channels = kChannels[pick(11)];
-  call.plane = kPlanes[pick(9)];
-  if (call.channels * call.plane > 40000) call.plane = 9;
-  call.groups = 1 + pick((int)call.channels);
-  while (call.channels % call.groups) --call.groups;
-  call.layout = pick(2), call.dtype = pick(3), call.threads = 1 + pick(3);
-  const size_t elements = (size_t)(call.batch * call.channels * call.plane);
-  const size_t bytes = elements * (call.dtype == EVO_FLOAT32 ? 4 : 2);
-  std::vector<float> x = numbers((bytes + 3) / 4), gy = numbers((bytes + 3) / 4);
-  std::unique_ptr<char[]> out(new char[bytes]);
-  std::vector<float> saved((size_t)evo_saved_floats(program, call.batch, call.channels));
-  std::vector<float> exports((size_t)(program->exports * call.channels));
-  std::vector<std::vector<float>> vectors;
-  std::vector<float*> parameters, gradients;
-  for (int i = 0; i < program->parameters + program->gradients; ++i) vectors.push_back(numbers((size_t)call.channels));
-  for (int i = 0; i < program->parameters + program->gradients; ++i)
-    (i < program->parameters ? parameters : gradients).push_back(vectors[i].data());
-  call.x = x.data(), call.gy = gy.data(), call.out = out.get(), call.saved = saved.data();
-  call.parameters = parameters.data(), call.gradients = gradients.data(), call.exports = exports.data();
-  if (evo_forward(program, &call) != EVO_OK || evo_backward(program, &call) != EVO_OK) std::abort();
+void try_program(std::vector<int32_t> words, int set, Tally& tally) {
+  const bool damaged = pick(2) == 0;
+  if (damaged) damage(words);
+  EvoProgram* program;
+  const EvoCall call = random_shape();
+  const int32_t status = evo_create(words.data(), words.size(), &program);
+  if (status != EVO_OK) {
+    if (!damaged && status != EVO_TOO_LARGE) fail("a whole program was refused", call);
+    ++tally.refused;
+    return;
+  }
+  const Inputs in = random_inputs(*program, call);
+  Outputs out = make_outputs(*program, call, 0xff);
+  run(*program, call, in, out);
+  if (out.status != EVO_OK) fail("an accepted program did not run", call);
+  if (!damaged) check_repeat(*program, call, in, out);
+  if (pick(16) == 0) check_bad_call(*program, call, in);
+  evo_destroy(program);
+  ++(damaged ? tally.damaged : tally.whole);
+  tally.count(set, call);
 }
 
 }  // namespace
@@ -68,24 +236,10 @@ int main(int count, char** arguments) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(std::atoi(arguments[2]));
   if (programs.empty()) return std::fprintf(stderr, "no programs in %s\n", arguments[1]), 2;
   const char* const sets[] = {"portable", "avx2", "avx512"};
-  long runs = 0, damaged = 0, refused = 0;
+  Tally tally;
   while (std::chrono::steady_clock::now() < end) {
-    evo_force_isa(sets[pick(3)]);
-    std::vector<int32_t> words = programs[pick((int)programs.size())];
-    const bool damage = pick(2) == 0;
-    for (int i = 0; damage && i < 1 + pick(4); ++i) {
-      const int32_t values[] = {-1, 0, 1, 2, 3, 5, 9, 40, 600, 1 << 20, INT32_MIN, INT32_MAX};
-      int32_t& word = words[pick((int)words.size())];
-      word = pick(2) ? values[pick(12)] : (int32_t)((uint32_t)word + (uint32_t)pick(5) - 2u);
-    }
-    if (damage && pick(10) == 0) words.resize(pick((int)words.size() + 1));
-    EvoProgram* program;
-    const int32_t status = evo_create(words.data(), words.size(), &program);
-    if (status != EVO_OK && !damage) std::abort();
-    if (status != EVO_OK) { ++refused; continue; }
-    run(program);
-    evo_destroy(program);
-    ++runs, damaged += damage;
+    const int set = pick(3);
+    if (evo_force_isa(sets[set]) == EVO_OK) try_program(programs[pick((int)programs.size())], set, tally);
   }
-  std::printf("%ld runs, %ld of them of damaged programs; %ld damaged programs refused\n", runs, damaged, refused);
+  tally.print(sets);
 }

@@ -13,6 +13,7 @@ def main(path: str) -> None:
     rng = np.random.default_rng(0)
     graphs = [Graph.parse(entry.formula) for entry in CATALOG.values() if entry.formula]
     graphs += [sample_graph(rng, nodes=int(rng.integers(1, 25))) for _ in range(400)]
+    graphs += [sample_graph(rng, nodes=int(rng.integers(25, 61))) for _ in range(60)]
     with Path(path).open("wb") as file:
         for graph in graphs:
             for training in (True, False):
