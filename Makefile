@@ -79,6 +79,6 @@ sanitize: setup  ## The native kernel under the address and undefined-behaviour 
 	$(CXX) $(SANITIZE) -c native/engine_portable.cpp -o build/engine_portable.o
 	$(CXX) $(SANITIZE) -mavx2 -mfma -mf16c -c native/engine_avx2.cpp -o build/engine_avx2.o
 	$(CXX) $(SANITIZE) -w -mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512dq -mavx512vl -c native/engine_avx512.cpp -o build/engine_avx512.o
-	$(CXX) $(SANITIZE) native/fuzz.cpp native/program.cpp native/dispatch.cpp build/engine_*.o -o build/fuzz
+	$(CXX) $(SANITIZE) native/fuzz.cpp native/program.cpp native/machine_code.cpp native/dispatch.cpp build/engine_*.o -o build/fuzz
 	$(BIN)/python -m tests.kernels.write_programs build/programs.bin
 	OMP_NUM_THREADS=2 ./build/fuzz build/programs.bin $(FUZZ_SECONDS)
