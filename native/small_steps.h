@@ -18,7 +18,7 @@ EVONORM_INLINE double raw_moment(Moment moment, double mean, double variance) {
 }
 EVONORM_INLINE float finish_moment(Moment moment, double mean, double variance, float eps) {
   if (moment == MEAN) return (float)mean;
-  return std::sqrt((float)(raw_moment(moment, mean, variance) + eps));
+  return (float)std::sqrt(raw_moment(moment, mean, variance) + eps);
 }
 
 inline void elementwise_step(const Context& c, const Instruction& i, int64_t sample, int64_t first, int64_t last) {
@@ -173,7 +173,8 @@ inline void sum_batch(const Context& c, const Step& s, int64_t first, int64_t la
     for (int64_t i = first; i < last; ++i) spare[i] += row[i];
   }
   float* const out = c.slots[s.value];
-  for (int64_t i = first; i < last; ++i) out[i] = (float)(s.mode == ADD ? out[i] + spare[i] : spare[i]);
+  // rounded before it is added: sums of opposite sign cancel exactly
+  for (int64_t i = first; i < last; ++i) out[i] = s.mode == ADD ? out[i] + (float)spare[i] : (float)spare[i];
 }
 
 // `spare` has room for four rows of doubles.

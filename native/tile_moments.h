@@ -38,7 +38,7 @@ EVONORM_INLINE void row_moment_block(const float* t, int64_t end, int64_t width,
   Vector shift[block], a[block], b[block];
   for (int k = 0; k < block; ++k) {
     const int64_t at = lane + k * kLanes;
-    shift[k] = load(s.shift + at), a[k] = load(s.first + at), b[k] = load(s.second + at);
+    shift[k] = load(s.shift + at), a[k] = zero(), b[k] = zero();  // a tile's own sums: one long sum rounds more
   }
   for (int64_t i = lane; i < end; i += width)
     for (int k = 0; k < block; ++k) {
@@ -46,7 +46,10 @@ EVONORM_INLINE void row_moment_block(const float* t, int64_t end, int64_t width,
       a[k] += e;
       b[k] = e * e + b[k];
     }
-  for (int k = 0; k < block; ++k) store(s.first + lane + k * kLanes, a[k]), store(s.second + lane + k * kLanes, b[k]);
+  for (int k = 0; k < block; ++k) {
+    const int64_t at = lane + k * kLanes;
+    store(s.first + at, load(s.first + at) + a[k]), store(s.second + at, load(s.second + at) + b[k]);
+  }
 }
 
 inline void add_row_moments(const float* t, int64_t length, int64_t width, const TileMomentSums& s) {

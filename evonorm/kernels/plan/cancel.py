@@ -43,13 +43,17 @@ def split_small_factor(values: "Values", full: int) -> tuple[int, int | None]:
 
 
 def may_equal_divisor(values: "Values", full: int, small: int) -> bool:
-    """Whether elements of a full numerator can be the small divisor itself: max(v, x) / v, or x / mean(x) of one element."""
+    """Whether an element of the numerator can be its small divisor: max(v, x) / v, or x / mean(x) of one element."""
     value, divisor = values[full], values[small]
     if value.op == "neg":
         return may_equal_divisor(values, value.inputs[0], small)
     if value.op == "max" and any(values.is_small(i) and _share(values, i, small) for i in value.inputs):
         return True
     return divisor.op == "moment" and divisor.moment == "mean" and divisor.inputs[0] == full
+
+
+def without_sign(values: "Values", number: int) -> int:
+    return values[number].inputs[0] if values[number].op == "neg" else number
 
 
 def _product(values: "Values", one: int, other: int) -> int:

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from evonorm.kernels.plan.cancel import cancel_small_factor, may_equal_divisor, split_small_factor
+from evonorm.kernels.plan.cancel import cancel_small_factor, may_equal_divisor, split_small_factor, without_sign
 from evonorm.kernels.plan.fold import FOLD, SMALLEST_DIVISOR
 
 # What a value can vary over: b, the spatial axes s, the channels inside a group c, the groups g.
@@ -91,7 +91,7 @@ class Values:
         )
 
     def _is_set_constant(self, index_set: str, number: int) -> bool:
-        """Whether a value does not vary over the set; that over the batch runs over the rows of any per-sample value."""
+        """Whether a value does not vary over the set; any per-sample value counts as varying over the batch."""
         value = self[number]
         return not value.axes & AVERAGED_AXES[index_set] and not (index_set == "bwh" and value.kind == Kind.SAMPLE)
 
@@ -100,7 +100,7 @@ class Values:
         return self._is_set_constant(index_set, number) and not (index_set == "bwh" and self.reads_x(number))
 
     def _std_without_shift(self, index_set: str, source: int, shift: int) -> int:
-        """std(t + c) = std(t): what flows into c is exactly 0, not a sum that cancels; c - c is NaN if c is not finite."""
+        """std(t + c) = std(t): into c flows exactly 0, not a sum that cancels. c - c is NaN where c is not finite."""
         std = self.moment("std", index_set, source)
         result = self.add("add", std, self.add("sub", shift, shift))
         self.shifted[result] = self.shifted.get(std, std)
@@ -203,7 +203,7 @@ def _div(values: Values, a: int, b: int) -> int:
     if not values.is_small(a) and values.is_small(b) and not may_equal_divisor(values, a, b):
         return values.add("mul", a, values.add("recip", b))  # a small reciprocal costs nothing per element
     core, factor = split_small_factor(values, a)
-    if factor is not None and core == b:
+    if factor is not None and without_sign(values, core) == without_sign(values, b):
         return values.add("mul", values.add("div", core, b), factor)  # (v * x) / x: x / x is exactly 1
     return values.make("div_plain" if is_safe_divisor(values[b]) else "div", a, b)
 
