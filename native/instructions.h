@@ -24,10 +24,11 @@ EVONORM_INLINE Vector where_larger(Vector g, Vector a, Vector b) {
   const Vector v = a == b ? 0.5f * g : g;
   return a < b ? zero() : v;
 }
-// sign(a) * magnitude, and 0 at a = 0
+// sign(a) * magnitude, and 0 at a = 0; also at 1.6e-38, where sigmoid ends: eager's is 0 there
+constexpr float kVanished = 1.7e-38f;
 EVONORM_INLINE Vector signed_by(Vector a, Vector magnitude) {
   const Vector v = from_bits(bits(magnitude) ^ bits(sign_bit(a)));
-  return a == 0.0f ? zero() : v;
+  return absolute(a) < kVanished ? zero() : v;
 }
 
 template <Opcode op> struct Op;
@@ -58,11 +59,6 @@ EVONORM_FUNCTION(square, return a * a;)
 EVONORM_FUNCTION(sqrt, return signed_by(a, square_root(absolute(a) + kSignedEps));)
 EVONORM_FUNCTION(sqrt_plus, return square_root(a + b);)
 EVONORM_FUNCTION(norm_plus, return square_root(a * a + b);)
-// Of small rows, where there is time: rounded once, from double.
-EVONORM_FUNCTION(sigmoid_row, return by_lane(a, [](double v) { return 1 / (1 + std::exp(-v)); });)
-EVONORM_FUNCTION(tanh_row, return by_lane(a, [](double v) { return std::tanh(v); });)
-EVONORM_FUNCTION(exp_row, return by_lane(a, [](double v) { return std::exp(v); });)
-EVONORM_FUNCTION(log_row, return signed_by(a, by_lane(absolute(a), [](double v) { return std::log(v + kSignedEps); }));)
 // Fused pairs: the inner operation's operands come first.
 EVONORM_FUNCTION(sigmoid_mul, return sigmoid(a * b);)
 EVONORM_FUNCTION(mul_mul, return a * b * c;)
@@ -88,7 +84,7 @@ EVONORM_FUNCTION(neg_mul_guarded, return where_unguarded(c, -(a * b));)
 EVONORM_FUNCTION(max_grad, return where_larger(a, b, c);)
 EVONORM_FUNCTION(sigmoid_grad, return a * (b - b * b);)
 EVONORM_FUNCTION(tanh_grad, return a * (1.0f - b * b);)
-EVONORM_FUNCTION(log_grad, const Vector v = a / (absolute(b) + kSignedEps); return b == 0.0f ? zero() : v;)
+EVONORM_FUNCTION(log_grad, const Vector v = a / (absolute(b) + kSignedEps); return absolute(b) < kVanished ? zero() : v;)
 EVONORM_FUNCTION(abs_grad, const Vector v = from_bits(bits(a) ^ bits(sign_bit(b))); return b == 0.0f ? zero() : v;)
 EVONORM_FUNCTION(square_grad, return 2.0f * a * b;)
 EVONORM_FUNCTION(sqrt_grad, const Vector v = 0.5f * a / absolute(b); return b == 0.0f ? zero() : v;)

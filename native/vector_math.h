@@ -77,10 +77,5 @@ EVONORM_INLINE Vector logarithm(Vector v) {
   return v < INFINITY ? y : v;
 }
 
-template <class F> EVONORM_INLINE Vector by_lane(Vector v, F f) {
-  for (int i = 0; i < kLanes; ++i) v[i] = (float)f((double)v[i]);
-  return v;
-}
-
 }  // namespace EVONORM_ISA
 }  // namespace evonorm

@@ -144,7 +144,9 @@ def test_nan_and_inf_go_where_eager_lets_them_go(value):
         ("v0 * x / x", "x"),
         ("x / -x * v0", "x"),
         ("square(x) * v0 / square(x)", "x"),
+        ("log(x / (x / v0))", "x"),
         ("x * std_wh(x + v0)", "v0"),
+        ("std_whcg(-(sigmoid(x) + std_whcg(v0)))", "v0"),
         ("std_bwh(std_wh(x - v0)) + x", "v0"),
     ],
 )

@@ -52,6 +52,14 @@ def may_equal_divisor(values: "Values", full: int, small: int) -> bool:
     return divisor.op == "moment" and divisor.moment == "mean" and divisor.inputs[0] == full
 
 
+def divided_by(values: "Values", full: int, divisor: int) -> int | None:
+    """For t and t * (1 / v) the v, guarded as in the quotient: t / (t / v) is (t / v) / (t / v) * v."""
+    core, factor = split_small_factor(values, divisor)
+    if factor is None or core != full or values[factor].op not in RECIPROCALS or values.reads_x(factor):
+        return None
+    return values.make("recip_plain", factor)
+
+
 def without_sign(values: "Values", number: int) -> int:
     return values[number].inputs[0] if values[number].op == "neg" else number
 

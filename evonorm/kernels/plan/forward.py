@@ -13,8 +13,6 @@ from evonorm.kernels.plan.slots import Slots
 from evonorm.kernels.plan.tiles import OUT, Symbol, SymbolicInstruction, SymbolicMoment, X, allocate, slot_symbol
 from evonorm.kernels.plan.values import Kind
 
-ROW_FORMS = {"sigmoid": "sigmoid_row", "tanh": "tanh_row", "exp": "exp_row", "log": "log_row"}  # rounded once
-
 Level = tuple[int, int]
 
 
@@ -125,7 +123,7 @@ class Forward:
 
 def elementwise_step(op: str, mode: Mode, dst: int, operands: list[int]) -> Step:
     padded = [*operands, *[-1] * (4 - len(operands))]
-    return Step(StepType.ELEMENTWISE, (NUMBERS[ROW_FORMS.get(op, op)], mode, dst, *padded))
+    return Step(StepType.ELEMENTWISE, (NUMBERS[op], mode, dst, *padded))
 
 
 def full_symbol(typed: Typed, number: int) -> Symbol:

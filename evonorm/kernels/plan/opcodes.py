@@ -26,10 +26,6 @@ OPCODES: dict[str, int] = {
     "sqrt": 1,
     "sqrt_plus": 2,  # sqrt(a + b): a moment from its raw form, b is eps
     "norm_plus": 2,  # sqrt(a * a + b): the rms of a value that is constant over its set
-    "sigmoid_row": 1,  # of a small row, from double
-    "tanh_row": 1,
-    "exp_row": 1,
-    "log_row": 1,
     # fused pairs, which spare a trip through L1: see fuse.py
     "sigmoid_mul": 2,  # sigmoid(a * b)
     "mul_mul": 3,  # a * b * c

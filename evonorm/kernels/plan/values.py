@@ -12,7 +12,13 @@ from enum import IntEnum
 
 import numpy as np
 
-from evonorm.kernels.plan.cancel import cancel_small_factor, may_equal_divisor, split_small_factor, without_sign
+from evonorm.kernels.plan.cancel import (
+    cancel_small_factor,
+    divided_by,
+    may_equal_divisor,
+    split_small_factor,
+    without_sign,
+)
 from evonorm.kernels.plan.fold import FOLD, SMALLEST_DIVISOR
 
 # What a value can vary over: b, the spatial axes s, the channels inside a group c, the groups g.
@@ -76,6 +82,8 @@ class Values:
     def moment(self, moment: str, index_set: str, source: int) -> int:
         """A moment of a value over an index set; batch moments of moving statistics are leaves, not this."""
         a = self[source]
+        if a.op == "neg" and moment != "mean":
+            return self.moment(moment, index_set, a.inputs[0])
         if self._is_set_constant(index_set, source):
             return self._moment_of_set_constant(moment, source)
         if moment == "std" and a.op in ("add", "sub"):
@@ -205,6 +213,9 @@ def _div(values: Values, a: int, b: int) -> int:
     core, factor = split_small_factor(values, a)
     if factor is not None and without_sign(values, core) == without_sign(values, b):
         return values.add("mul", values.add("div", core, b), factor)  # (v * x) / x: x / x is exactly 1
+    inverse = divided_by(values, a, b)
+    if inverse is not None:
+        return values.add("mul", values.make("div", b, b), inverse)
     return values.make("div_plain" if is_safe_divisor(values[b]) else "div", a, b)
 
 
