@@ -14,7 +14,7 @@ namespace EVONORM_ISA {
 
 constexpr int64_t kTileFloats = 512;
 constexpr int64_t kSmallestPlane = 64;  // smaller planes are transposed
-constexpr int64_t kRowsPerSum = 2048;   // fp32 sums are handed over to double after this many rows
+constexpr int64_t kRowsPerSum = 256;    // fp32 sums are handed over to double after this many rows
 constexpr int64_t kPitchFloats = 16;    // slot rows are padded to this, whatever the instruction set
 
 EVONORM_INLINE int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }

@@ -24,10 +24,11 @@ EVONORM_INLINE Vector larger_of(Vector a, Vector b) {
 EVONORM_INLINE Vector where_larger(Vector g, Vector a, Vector b) {
   return select(a < b, zero(), select(a == b, 0.5f * g, g));
 }
-// sign(a) * magnitude, and 0 at a = 0
+// sign(a) * magnitude, and 0 at a = 0; also at 1.6e-38, where sigmoid ends: eager's is 0 there
+constexpr float kVanished = 1.7e-38f;
 EVONORM_INLINE Vector signed_by(Vector a, Vector magnitude) {
   const Vector v = from_bits(bits(magnitude) ^ bits(sign_bit(a)));
-  return select(a == 0.0f, zero(), v);
+  return select(absolute(a) < kVanished, zero(), v);
 }
 
 template <Opcode op> struct Op;
@@ -83,7 +84,7 @@ EVONORM_FUNCTION(neg_mul_guarded, return where_unguarded(c, -(a * b));)
 EVONORM_FUNCTION(max_grad, return where_larger(a, b, c);)
 EVONORM_FUNCTION(sigmoid_grad, return a * (b - b * b);)
 EVONORM_FUNCTION(tanh_grad, return a * (1.0f - b * b);)
-EVONORM_FUNCTION(log_grad, const Vector v = a / (absolute(b) + kSignedEps); return select(b == 0.0f, zero(), v);)
+EVONORM_FUNCTION(log_grad, const Vector v = a / (absolute(b) + kSignedEps); return select(absolute(b) < kVanished, zero(), v);)
 EVONORM_FUNCTION(abs_grad, const Vector v = from_bits(bits(a) ^ bits(sign_bit(b))); return select(b == 0.0f, zero(), v);)
 EVONORM_FUNCTION(square_grad, return 2.0f * a * b;)
 EVONORM_FUNCTION(sqrt_grad, const Vector v = 0.5f * a / absolute(b); return select(b == 0.0f, zero(), v);)

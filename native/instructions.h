@@ -93,19 +93,20 @@ template <Opcode op, int operands> void run_reduce(const TileCall& t) {
     int64_t lane = 0;
     for (; lane + 4 <= t.width; lane += 4) {
       float* const o = out + lane * kLanes;
-      Vector s0 = load(o), s1 = load(o + kLanes), s2 = load(o + 2 * kLanes), s3 = load(o + 3 * kLanes);
+      Vector s0 = zero(), s1 = zero(), s2 = zero(), s3 = zero();  // a tile's own sum: one long sum rounds more
       for (int64_t i = lane; i < whole; i += t.width) {
         s0 += in.template value<F>(i);
         s1 += in.template value<F>(i + 1);
         s2 += in.template value<F>(i + 2);
         s3 += in.template value<F>(i + 3);
       }
-      store(o, s0), store(o + kLanes, s1), store(o + 2 * kLanes, s2), store(o + 3 * kLanes, s3);
+      store(o, load(o) + s0), store(o + kLanes, load(o + kLanes) + s1);
+      store(o + 2 * kLanes, load(o + 2 * kLanes) + s2), store(o + 3 * kLanes, load(o + 3 * kLanes) + s3);
     }
     for (; lane < t.width; ++lane) {
-      Vector s = load(out + lane * kLanes);
+      Vector s = zero();
       for (int64_t i = lane; i < whole; i += t.width) s += in.template value<F>(i);
-      store(out + lane * kLanes, s);
+      store(out + lane * kLanes, load(out + lane * kLanes) + s);
     }
     for (int64_t i = whole; i < t.vectors; ++i) {
       float* const o = out + (i - whole) * kLanes;

@@ -18,7 +18,26 @@ EVONORM_INLINE double raw_moment(Moment moment, double mean, double variance) {
 }
 EVONORM_INLINE float finish_moment(Moment moment, double mean, double variance, float eps) {
   if (moment == MEAN) return (float)mean;
-  return std::sqrt((float)(raw_moment(moment, mean, variance) + eps));
+  return (float)std::sqrt(raw_moment(moment, mean, variance) + eps);
+}
+
+// exp, log, sigmoid and tanh of a row are rounded once, from double: a row is short, and what is one unit in the last
+// place there may be subtracted from x and divided by.
+template <class F> void run_in_double(const TileCall& t, F f) {
+  for (int64_t i = 0; i < t.vectors * kLanes; ++i) {
+    const float* const in = t.in[0].p + i / kLanes * t.in[0].step + i % kLanes;
+    t.out[i] = (float)f((double)*in);
+  }
+}
+inline bool run_precisely(int32_t op, const TileCall& t) {
+  if (op == OP_exp) run_in_double(t, [](double v) { return std::exp(v); });
+  else if (op == OP_tanh) run_in_double(t, [](double v) { return std::tanh(v); });
+  else if (op == OP_sigmoid) run_in_double(t, [](double v) { return 1 / (1 + std::exp(-v)); });
+  else if (op == OP_log)
+    run_in_double(t, [](double v) { return v == 0 ? 0 : std::copysign(1.0, v) * std::log(std::fabs(v) + 1e-5); });
+  else
+    return false;
+  return true;
 }
 
 inline void elementwise_step(const Context& c, const Instruction& i, int64_t sample, int64_t first, int64_t last) {
@@ -31,7 +50,7 @@ inline void elementwise_step(const Context& c, const Instruction& i, int64_t sam
     call.in[k] = c.row_operand(i.operands[k], sample, first);
     call.dense &= call.in[k].step != 0;
   }
-  kTileFunctions[i.op][i.mode](call);
+  if (i.mode != WRITE || !run_precisely(i.op, call)) kTileFunctions[i.op][i.mode](call);
 }
 
 EVONORM_INLINE int64_t channels_per_set(const Context& c, IndexSet set) {
@@ -208,7 +227,8 @@ inline void sum_batch(const Context& c, const Step& s, int64_t first, int64_t la
     for (int64_t i = first; i < last; ++i) spare[i] += row[i];
   }
   float* const out = c.slots[s.value];
-  for (int64_t i = first; i < last; ++i) out[i] = (float)(s.mode == ADD ? out[i] + spare[i] : spare[i]);
+  // rounded before it is added: sums of opposite sign cancel exactly
+  for (int64_t i = first; i < last; ++i) out[i] = s.mode == ADD ? out[i] + (float)spare[i] : (float)spare[i];
 }
 
 // `spare` has room for four rows of doubles.

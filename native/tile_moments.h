@@ -47,7 +47,7 @@ EVONORM_INLINE void row_moment_block(const float* t, int64_t runs, int64_t strid
   Vector shift[block], a[block], b[block];
   for (int k = 0; k < block; ++k) {
     const int64_t at = lane + k * kLanes;
-    shift[k] = load(s.shift + at), a[k] = load(s.first + at), b[k] = load(s.second + at);
+    shift[k] = load(s.shift + at), a[k] = zero(), b[k] = zero();  // a tile's own sums: one long sum rounds more
   }
   const float* p = t + lane;
   for (int64_t run = 0; run < runs; ++run, p += stride)
@@ -56,7 +56,10 @@ EVONORM_INLINE void row_moment_block(const float* t, int64_t runs, int64_t strid
       a[k] += e;
       b[k] = e * e + b[k];
     }
-  for (int k = 0; k < block; ++k) store(s.first + lane + k * kLanes, a[k]), store(s.second + lane + k * kLanes, b[k]);
+  for (int k = 0; k < block; ++k) {
+    const int64_t at = lane + k * kLanes;
+    store(s.first + at, load(s.first + at) + a[k]), store(s.second + at, load(s.second + at) + b[k]);
+  }
 }
 
 // So many runs at a time that they are still in L1 when the next lanes come.

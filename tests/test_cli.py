@@ -16,6 +16,11 @@ def test_layers_lists_every_name():
     assert all(name in result.stdout for name in CATALOG)
 
 
+def test_the_package_itself_is_the_command_line():
+    result = subprocess.run([sys.executable, "-m", "evonorm", "layers"], capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (0, run("layers").stdout)
+
+
 def test_a_mistake_is_a_message_not_a_traceback():
     result = run("layrs")
     assert result.returncode == 2

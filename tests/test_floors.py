@@ -22,6 +22,7 @@ FLOORS = {
     "cli_search": 6,
     "cli_report": 6,
     "cli": 7,
+    "__main__": 8,
 }
 NO_TORCH = {"graph", "journal", "search", "workers"}
 

@@ -86,7 +86,8 @@ def run_operator(
     y, _, exports = layer_forward(
         x, weight, bias, v0, v1, wide_moving, graph.encode(), groups, eps, training=moving is None
     )
-    return y, tuple([exports[row] for row in rows])
+    moments = exports.detach()  # an operator's results all count as differentiable
+    return y, tuple([moments[row] for row in rows])
 
 
 def native_export_rows(graph: Graph, eps: float, training: bool) -> tuple[int, ...] | None:

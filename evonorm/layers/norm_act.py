@@ -89,14 +89,14 @@ class NormAct(nn.Module):
 
     def track(self, moments: tuple[Tensor, ...]) -> None:
         """Moves the moving moments towards this batch's."""
-        momentum: float | Tensor | None = self.momentum
-        if momentum is None:
+        if self.momentum is None:
             self.num_batches_tracked += 1
-            momentum = self.num_batches_tracked.double().reciprocal().item()
         for name, new in zip(self.moving_names, moments, strict=True):
             old = self._buffers[name]  # get_buffer would walk the dotted name on every step
             assert old is not None
-            old.lerp_(new if new.dtype == old.dtype else new.to(old.dtype), momentum)
+            # a tensor and not its number, which torch.compile would have to stop for
+            share = self.num_batches_tracked.to(old.dtype).reciprocal() if self.momentum is None else self.momentum
+            old.lerp_(new if new.dtype == old.dtype else new.to(old.dtype), share)
 
     def reset_running_stats(self) -> None:
         """Forgets the moving moments, as torch's BatchNorm does under this name."""

@@ -1,6 +1,7 @@
 """The native kernel against float64 eager: every named layer, random graphs, layouts, odd sizes, both modes."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -9,13 +10,13 @@ import torch
 from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.kernels import run_eager, run_layer
 from evonorm.kernels.library import find_library
-from tests.kernels.reference import EPS, compare, make_inputs, run_and_differentiate
+from tests.kernels.reference import EPS, compare, eager_errors_nearby, make_inputs, run_and_differentiate
 
 pytestmark = pytest.mark.skipif(find_library()[0] is None, reason="the native library is not built")
 
 FORMULAS = {name: entry.formula for name, entry in CATALOG.items() if entry.formula}
-# their divisor passes through zero: no fp32 arithmetic gets close, eager's own error is the measure
-SINGULAR = {"b0-no-global", "b0-add", "frn", "rs-rej"}
+# v1 * x + std passes through zero and is divided by: fp32 eager is off by 3e-2, so five times its error is the limit
+SINGULAR = {"b0-no-global", "b0-add"}
 CHANNELS = {1: 1, 3: 3, 16: 4, 20: 5, 33: 3, 64: 32}  # with their groups
 PLANES = [(1, 1), (3, 3), (7, 5), (8, 8), (12, 12), (48, 50)]
 COMBINATIONS = list(itertools.product(CHANNELS, PLANES, (1, 2, 5), (False, True)))
@@ -38,26 +39,30 @@ def random_graphs(seed, count):
 
 
 def worse_than_eager(graph, rng, combinations):
-    """The cases in which the kernel is off by more than 1e-4 and five times what fp32 eager is off."""
+    """The cases in which a tensor is off by more than 1e-4 and five times what fp32 eager is off."""
     for shape, groups, channels_last in draw_combinations(rng, combinations):
         training = not graph.batch_moments or bool(rng.integers(2))
-        found = compare(graph, shape, groups, channels_last, training, seed=int(rng.integers(1000)))
-        if found is not None and max(found[0]) > max(1e-4, 5 * max(found[1])):
-            yield max(found[0]), str(graph), shape, channels_last, training
+        case = (graph, shape, groups, channels_last, training, int(rng.integers(1000)))
+        found = compare(*case)
+        if found is not None and not holds(*found) and not holds(found[0], eager_errors_nearby(*case)):
+            yield str(graph), *case[1:], *found
+
+
+def holds(native, eager):
+    return all(n <= max(1e-4, 5 * e) or (math.isnan(n) and math.isnan(e)) for n, e in zip(native, eager, strict=True))
 
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_named_layers_are_within_2e_6_of_float64(name):
     graph = Graph.parse(FORMULAS[name])
-    limit = 1e-4 if name in SINGULAR else 2e-6
     for shape, groups in (((4, 16, 20, 20), 4), ((3, 24, 7, 5), 4), ((5, 64, 3, 3), 32), ((2, 8, 48, 50), 2)):
         for channels_last, training in itertools.product((False, True), (True, False)):
-            found = compare(graph, shape, groups, channels_last, training)
-            if found is None:
-                assert name in SINGULAR
-                continue
-            native, eager = found
-            assert max(native) <= (max(limit, 20 * max(eager)) if name in SINGULAR else limit), (shape, native, eager)
+            case = (graph, shape, groups, channels_last, training)
+            found = compare(*case)
+            if name in SINGULAR:
+                assert found is None or holds(*found) or holds(found[0], eager_errors_nearby(*case)), (case, found)
+            else:
+                assert max(found[0]) <= 2e-6, (case, found)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -67,13 +72,10 @@ def test_random_graphs_are_as_good_as_eager(seed):
 
 
 @pytest.mark.slow
-def test_random_graphs_at_more_sizes():
-    """500 graphs at 24 sizes. Not all hold the bound: where a gradient cancels exactly, as that of v0 in (v0 * x) / v0,
-    the kernel multiplies by a rounded reciprocal where eager divides (docs/kernel.md).
-    """
-    rng = np.random.default_rng(1020)
-    worse = [case for graph in random_graphs(20, 500) for case in worse_than_eager(graph, rng, 24)]
-    assert len({formula for _, formula, *_ in worse}) <= 8, worse  # of 500 graphs
+@pytest.mark.parametrize("seed", range(20, 40))
+def test_random_graphs_at_more_sizes(seed):
+    rng = np.random.default_rng(1000 + seed)
+    assert [case for graph in random_graphs(seed, 25) for case in worse_than_eager(graph, rng, 24)] == []
 
 
 @pytest.mark.parametrize(
@@ -131,6 +133,47 @@ def test_nan_and_inf_go_where_eager_lets_them_go(value):
             assert torch.isfinite(native[tame]).all(), str(graph)
             for a, b in zip(native_moments, eager_moments, strict=True):
                 assert torch.equal(torch.isnan(a), torch.isnan(b)), str(graph)
+
+
+@pytest.mark.parametrize(
+    ("formula", "zero"),
+    [
+        ("v0 * x / v0", "v0"),
+        ("-(x / v0) * v0", "v0"),
+        ("log(v0 / x / v0)", "v0"),
+        ("v0 * x / x", "x"),
+        ("x / -x * v0", "x"),
+        ("square(x) * v0 / square(x)", "x"),
+        ("log(x / (x / v0))", "x"),
+        ("x * std_wh(x + v0)", "v0"),
+        ("std_whcg(-(sigmoid(x) + std_whcg(v0)))", "v0"),
+        ("std_bwh(std_wh(x - v0)) + x", "v0"),
+    ],
+)
+def test_a_gradient_that_cancels_is_exactly_zero(formula, zero):
+    graph = Graph.parse(formula)
+    for shape, channels_last in (((2, 3, 7, 5), True), ((5, 20, 3, 3), False), ((1, 16, 48, 50), False)):
+        x, vectors, moving, gy = make_inputs(graph, shape, channels_last)
+        x[x.abs() < 1e-2] = 1.0  # where the guard of the division acts nothing cancels
+        found = run_and_differentiate(run_layer, graph, x, vectors, moving, gy, 1)[1 + len(graph.batch_moments) :]
+        assert not found[0 if zero == "x" else 3].any()
+
+
+def test_quotients_that_are_one_cancel_element_by_element():
+    for formula in ("max(v0, -x) / -v0", "x / mean_wh(x)"):
+        graph = Graph.parse(formula)
+        x, vectors, moving, gy = make_inputs(graph, (3, 16, 1, 1))
+        x, vectors[2] = x.abs() + 1, None if vectors[2] is None else vectors[2].abs()
+        found = run_and_differentiate(run_layer, graph, x, vectors, moving, gy, 1)
+        assert not found[1].any()
+        assert len(found) == 4 or not found[4].any()
+
+
+def test_raw_batch_moments_of_batch_moments():
+    graph = Graph.parse("x / (mean_bwh(std_bwh(x)) + rms_bwh(std_bwh(x)) + std_bwh(mean_bwh(x)) + std_bwh(x + v0))")
+    x, vectors, _, _ = make_inputs(graph, (4, 16, 5, 5))
+    for a, b in zip(*(run(graph, x, *vectors, groups=1, eps=EPS)[1] for run in (run_layer, run_eager)), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-5, atol=1e-6)
 
 
 def test_special_values_of_the_guarded_division_and_max():

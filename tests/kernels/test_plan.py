@@ -85,6 +85,11 @@ def test_eval_mode_needs_no_moments():
         ("x * sigmoid(0) + tanh(0)", "x * sigmoid(0)"),
         ("(x + v1) * (x + v1)", "square(v1 + x)"),
         ("x + (-v1)", "x - v1"),
+        ("v1 * x / v1", "v1 / v1 * x"),
+        ("-(x / v1) * v1", "v1 / v1 * -x"),
+        ("v1 * x / -x", "x / -x * v1"),
+        ("x * std_wh(x + v1)", "x * (std_wh(x) + (v1 - v1))"),
+        ("x * std_whcg(std_whc(x) - x)", "x * (std_whcg(x) + (std_whc(x) - std_whc(x)))"),
     ],
 )
 def test_rewrites(formula, same):
@@ -101,6 +106,13 @@ def test_batch_moments_of_constants_are_still_exported():
     program = planned("x * std_bwh(v1) + rms_bwh(v1) + mean_bwh(v1) + std_bwh(x) + std_bwh(std_bwh(x))")
     assert len(program.export_rows) == 5
     assert sorted(slot.index for slot in program.slots if slot.home == Home.EXPORT) == list(range(program.exports))
+
+
+def test_batch_moments_of_batch_moments_are_exported_each():
+    once, twice = planned("x / std_bwh(x)"), planned("x / mean_bwh(std_bwh(x))")
+    assert (once.exports, twice.exports) == (1, 2)
+    shifted = planned("x / std_bwh(x + v1)")
+    assert (shifted.exports, shifted.moments) == (1, 1)
 
 
 def test_a_divisor_that_cannot_vanish_is_not_guarded():

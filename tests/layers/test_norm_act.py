@@ -182,6 +182,15 @@ def test_torch_compile_in_one_graph(name, training):
     torch.testing.assert_close(list(compiled.buffers()), list(layer.buffers()))
 
 
+def test_momentum_none_compiles_in_one_graph():
+    layer = evonorm.EvoNormB0(4, momentum=None)
+    compiled = torch.compile(copy.deepcopy(layer), fullgraph=True, backend="aot_eager")
+    for seed in range(3):
+        x = data(2, 4, 3, 3, seed=seed)
+        torch.testing.assert_close(compiled(x), layer(x))
+        torch.testing.assert_close(list(compiled.buffers()), list(layer.buffers()))
+
+
 @pytest.mark.parametrize("name", ["evonorm-b0", "evonorm-s0"])
 def test_torch_export(name):
     layer = evonorm.create_layer(name, 16).eval()

@@ -168,7 +168,7 @@ class BackwardPass:
         numerator, divisor = self.typed.values[number].inputs
         above = {n for n in (numerator, *self.typed.values[numerator].inputs) if self._is_full(n)}
         divides_itself = bool(above & {divisor, *self.typed.values[divisor].inputs})
-        return divides_itself or number in self.typed.behind_moments
+        return divides_itself or not self._is_full(divisor) or number in self.typed.behind_moments
 
     def _is_read(self, symbol: Symbol) -> bool:
         return symbol[0] == "value" and symbol[1] in self.values_needed

@@ -65,8 +65,9 @@ def typed_values(graph: Graph, eps: float, training: bool) -> Typed:
         else:
             found[number] = values.moment(moment, index_set, inputs[0])
             if index_set == "bwh":
-                is_moment = values[found[number]].op == "moment"
-                exports.append(Export(moment, found[number] if is_moment else inputs[0], not is_moment))
+                source = values.shifted.get(found[number], found[number])
+                is_moment = values[source].op == "moment" and source != inputs[0]
+                exports.append(Export(moment, source if is_moment else inputs[0], not is_moment))
     output = _with_affine(values, found[graph.output])
     return _fused_and_ordered(values, output, exports)
 

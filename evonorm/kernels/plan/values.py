@@ -12,8 +12,14 @@ from enum import IntEnum
 
 import numpy as np
 
-SMALLEST_DIVISOR = 1e-6
-SIGNED_EPS = 1e-5  # inside log and sqrt
+from evonorm.kernels.plan.cancel import (
+    cancel_small_factor,
+    divided_by,
+    may_equal_divisor,
+    split_small_factor,
+    without_sign,
+)
+from evonorm.kernels.plan.fold import FOLD, SMALLEST_DIVISOR
 
 # What a value can vary over: b, the spatial axes s, the channels inside a group c, the groups g.
 AVERAGED_AXES = {"bwh": frozenset("bs"), "whc": frozenset("scg"), "wh": frozenset("s"), "whcg": frozenset("sc")}
@@ -54,6 +60,8 @@ class Values:
     def __init__(self, eps: float) -> None:
         self.items: list[Value] = []
         self.numbers: dict[str, int] = {}
+        self.behind: list[frozenset[int]] = []  # for each value those it is computed from, itself included
+        self.shifted: dict[int, int] = {}  # std(t + c) -> the moment std(t) that stands for it
         self.eps = eps
 
     def __getitem__(self, number: int) -> Value:
@@ -74,8 +82,14 @@ class Values:
     def moment(self, moment: str, index_set: str, source: int) -> int:
         """A moment of a value over an index set; batch moments of moving statistics are leaves, not this."""
         a = self[source]
-        if not a.axes & AVERAGED_AXES[index_set] and not (index_set == "bwh" and a.kind == Kind.SAMPLE):
+        if a.op == "neg" and moment != "mean":
+            return self.moment(moment, index_set, a.inputs[0])
+        if self._is_set_constant(index_set, source):
             return self._moment_of_set_constant(moment, source)
+        if moment == "std" and a.op in ("add", "sub"):
+            for shift, rest in (a.inputs, a.inputs[::-1]):
+                if self._is_shift(index_set, shift):
+                    return self._std_without_shift(index_set, rest, shift)
         kind = Kind.CHANNEL if index_set == "bwh" else Kind.SAMPLE
         lower = a.lower if moment == "mean" else math.sqrt(self.eps)
         digest = _digest(f"{moment}_{index_set}", a.digest)
@@ -83,6 +97,22 @@ class Values:
         return self._intern(
             Value("moment", (source,), kind, axes, a.needs_grad, lower, digest, moment=moment, index_set=index_set)
         )
+
+    def _is_set_constant(self, index_set: str, number: int) -> bool:
+        """Whether a value does not vary over the set; any per-sample value counts as varying over the batch."""
+        value = self[number]
+        return not value.axes & AVERAGED_AXES[index_set] and not (index_set == "bwh" and value.kind == Kind.SAMPLE)
+
+    def _is_shift(self, index_set: str, number: int) -> bool:
+        """Whether a std stays the same without this term; a raw batch moment must still see inf that came with x."""
+        return self._is_set_constant(index_set, number) and not (index_set == "bwh" and self.reads_x(number))
+
+    def _std_without_shift(self, index_set: str, source: int, shift: int) -> int:
+        """std(t + c) = std(t): into c flows exactly 0, not a sum that cancels. c - c is NaN where c is not finite."""
+        std = self.moment("std", index_set, source)
+        result = self.add("add", std, self.add("sub", shift, shift))
+        self.shifted[result] = self.shifted.get(std, std)
+        return result
 
     def _moment_of_set_constant(self, moment: str, source: int) -> int:
         if moment == "mean":
@@ -105,7 +135,7 @@ class Values:
         kind = Kind.FULL if full else max(value.kind for value in values)
         axes = frozenset().union(*(value.axes for value in values))
         needs_grad = any(value.needs_grad for value in values)
-        lower = _lower_bound(op, [value.lower for value in values])
+        lower = 0.0 if op == "sub" and inputs[0] == inputs[1] else _lower_bound(op, [value.lower for value in values])
         return self._intern(
             Value(op, inputs, kind, axes, needs_grad, lower, _digest(op, *(value.digest for value in values)))
         )
@@ -114,7 +144,14 @@ class Values:
         number = self.numbers.setdefault(value.digest, len(self.items))
         if number == len(self.items):
             self.items.append(value)
+            self.behind.append(frozenset((number,)).union(*(self.behind[i] for i in value.inputs)))
         return number
+
+    def is_small(self, number: int) -> bool:
+        return self[number].kind < Kind.FULL
+
+    def reads_x(self, number: int) -> bool:
+        return any(self[i].op == "x" for i in self.behind[number])
 
     def is_const(self, number: int, constant: float) -> bool:
         return self[number].op == "const" and self[number].constant == constant
@@ -161,14 +198,24 @@ def _mul(values: Values, a: int, b: int) -> int:
     for one, other in ((a, b), (b, a)):
         if values.is_const(one, 1.0):
             return other
+        if values.is_small(one) and not values.is_small(other):
+            cancelled = cancel_small_factor(values, other, one)
+            if cancelled is not None:
+                return cancelled
     return values.add("square", a) if a == b else values.make("mul", a, b)
 
 
 def _div(values: Values, a: int, b: int) -> int:
     if values.is_const(b, 1.0):
         return a
-    if values[a].kind == Kind.FULL and values[b].kind < Kind.FULL:
+    if not values.is_small(a) and values.is_small(b) and not may_equal_divisor(values, a, b):
         return values.add("mul", a, values.add("recip", b))  # a small reciprocal costs nothing per element
+    core, factor = split_small_factor(values, a)
+    if factor is not None and without_sign(values, core) == without_sign(values, b):
+        return values.add("mul", values.add("div", core, b), factor)  # (v * x) / x: x / x is exactly 1
+    inverse = divided_by(values, a, b)
+    if inverse is not None:
+        return values.add("mul", values.make("div", b, b), inverse)
     return values.make("div_plain" if is_safe_divisor(values[b]) else "div", a, b)
 
 
@@ -197,32 +244,4 @@ RULES: dict[str, Callable[..., int]] = {
     "recip": _recip,
     "max": _max,
     "neg": _neg,
-}
-
-
-def _guard(b: float) -> float:
-    return max(b, SMALLEST_DIVISOR) if b >= 0 else min(b, -SMALLEST_DIVISOR)
-
-
-def _exp(a: float) -> float:
-    return math.exp(a) if a < 700 else math.inf
-
-
-FOLD: dict[str, Callable[..., float]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / _guard(b),
-    "recip": lambda a: 1 / _guard(a),
-    "max": lambda a, b: math.nan if math.isnan(a) or math.isnan(b) else max(a, b),
-    "neg": lambda a: -a,
-    "sigmoid": lambda a: 1 / (1 + _exp(-a)),
-    "tanh": math.tanh,
-    "exp": _exp,
-    "log": lambda a: math.copysign(1.0, a) * math.log(abs(a) + SIGNED_EPS) if a else 0.0,
-    "abs": abs,
-    "square": lambda a: a * a,
-    "sqrt": lambda a: math.copysign(math.sqrt(abs(a) + SIGNED_EPS), a) if a else 0.0,
-    "sqrt_plus": lambda a, b: math.sqrt(a + b),
-    "norm_plus": lambda a, b: math.sqrt(a * a + b),
 }
