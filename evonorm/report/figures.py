@@ -230,12 +230,16 @@ def response_figure(graph: Graph) -> Figure:
     """Output against x for several statistics of x; the range leaves out what explodes."""
     curves = responses(graph)
     lines = [Line(f"mean {each.mean:g}, std {each.std:g}", each.x, each.y) for each in curves]
-    finite = np.array([y for each in curves for y in each.y])
-    finite = finite[np.isfinite(finite)]
-    low, high = np.quantile(finite, (0.02, 0.98)) if len(finite) else (-1.0, 1.0)
-    room = max(0.5, 0.15 * (high - low))
-    axes = Axes(
-        "x", "output before the affine", (-4, 4), (max(-50.0, float(low - room)), min(50.0, float(high + room)))
-    )
+    axes = Axes("x", "output before the affine", (-4, 4), _shown_outputs([y for each in curves for y in each.y]))
     rows = [(each.mean, each.std, x, y) for each in curves for x, y in zip(each.x, each.y, strict=True)]
     return Figure("response", "Response to x", line_chart("response", lines, axes), ("mean", "std", "x", "y"), rows)
+
+
+def _shown_outputs(outputs: list[float]) -> tuple[float, float]:
+    """From the 2nd to the 98th percentile with some room, at most 50 beyond the output that is nearest to zero."""
+    finite = np.array([y for y in outputs if abs(y) < 1e30] or [0.0])  # larger ones would leave no room in a double
+    low, high = (float(each) for each in np.quantile(finite, (0.02, 0.98)))
+    nearest = min(max(0.0, low), high)
+    low, high = max(low, nearest - 50), min(high, nearest + 50)
+    room = max(0.5, 0.15 * (high - low), 0.01 * abs(nearest))
+    return low - room, high + room

@@ -48,6 +48,8 @@ def tick_text(value: float) -> str:
     """A short number for a tick: 20000 is 20k, 0.30000000000000004 is 0.3."""
     if value == 0:
         return "0"
+    if abs(value) >= 1e10:
+        return f"{value:.4g}"
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size * (10 if letter == "k" else 1):
             return f"{value / size:.4g}{letter}"
