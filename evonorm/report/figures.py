@@ -170,10 +170,7 @@ def _calibration(tally: Tally, pair: tuple[int, int], link: Link) -> Figure:
     across, up = (scored.anchors[column] for column in pair)
     values = 100 * scored.table[:, pair]
     values = values[~np.isnan(values).any(axis=1)]
-    edges = np.linspace(0, 100, CELLS + 1)
-    counts, _, _ = np.histogram2d(values[:, 0], values[:, 1], (edges, edges))
-    half = 50 / CELLS
-    cells = [Cell(float(edges[i] + half), float(edges[j] + half), int(counts[i, j])) for i, j in np.argwhere(counts)]
+    cells = _cells(values)
     best = [place for place in _best_of_frontier(tally) if not np.isnan(scored.table[place, pair]).any()]
     marks = [_mark(tally, place, pair, link) for place in best]
     references = [
@@ -183,11 +180,24 @@ def _calibration(tally: Tally, pair: tuple[int, int], link: Link) -> Figure:
     ]
     axes = Axes(f"{PERCENT} on {across}", f"{PERCENT} on {up}", *_common_limits(cells, references))
     title = f"{across} against {up}"
-    rows = [(cell.x, cell.y, cell.count) for cell in cells]
     svg = scatter(title, cells, marks, references, axes)
     return Figure(
-        file_name("calibration", across, up), title, svg, (f"{across}_percent", f"{up}_percent", "candidates"), rows
+        file_name("calibration", across, up),
+        title,
+        svg,
+        (f"{across}_percent", f"{up}_percent", "candidates"),
+        list(cells),
     )
+
+
+def _cells(values: np.ndarray) -> list[Cell]:
+    """How many of the points, (candidates, 2) in percent, fall into each cell that has any."""
+    column, row = np.clip(values * CELLS / 100, 0, CELLS - 1).astype(int).T
+    counts = np.bincount(column * CELLS + row)
+    filled = np.flatnonzero(counts)
+    middles = [100 * (place + 0.5) / CELLS for place in range(CELLS)]
+    where = zip((filled // CELLS).tolist(), (filled % CELLS).tolist(), counts[filled].tolist(), strict=True)
+    return [Cell(middles[i], middles[j], count) for i, j, count in where]
 
 
 def _mark(tally: Tally, place: int, pair: tuple[int, int], link: Link) -> Mark:

@@ -15,8 +15,11 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        low, high, value = (math.log10(each) if self.log else each for each in (self.low, self.high, value))
-        return self.start + (value - low) / (high - low) * (self.end - self.start)
+        share = self._share_of_decades(value) if self.log else (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    def _share_of_decades(self, value: float) -> float:
+        return math.log(value / self.low) / math.log(self.high / self.low)
 
     def ticks(self, wanted: int = 5) -> list[float]:
         if self.log:
