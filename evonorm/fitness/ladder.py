@@ -58,11 +58,11 @@ def _train_up(name: str, task: ProxyTask, steps: int, watch: Watcher) -> Stage:
     ending = task.run.advance(steps, on_step=on_step)
     figures: dict[str, Any] = {"ending": ending, "step": task.run.step}
     if ending != "non_finite_loss":
-        figures |= {"accuracy": _look(task, steps), "running_loss": running_loss(task.run.losses)}
+        figures |= {"accuracy": look(task, steps), "running_loss": running_loss(task.run.losses)}
     return Stage(name, task.anchor.name, task.run.step - first, time.perf_counter() - start, figures)
 
 
-def _look(task: ProxyTask, steps: int) -> float:
+def look(task: ProxyTask, steps: int) -> float:
     """The accuracy now. After few steps moving moments lag behind the weights, so they are estimated anew."""
     if steps > SHORT_STEPS:
         return task.validate(task.run.model)
