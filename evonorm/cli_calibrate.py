@@ -116,7 +116,7 @@ def _show(found: Calibration, keep: Path, data: str, seeds: int) -> None:
     head = (
         f"## {time.strftime('%Y-%m-%d')}: calibration\n\n`{shlex.join(['evonorm', *sys.argv[1:]])}`; data {data};"
         f" n = {len(found.layers)} layers ({len(found.named)} named, {len(found.random)} random), {seeds} seed(s);"
-        f" {minutes['cheap']:.0f} minutes of training on the stages, {minutes['target']:.0f} on the target;"
+        f" {minutes['cheap']:.1f} minutes of training on the stages, {minutes['target']:.1f} on the target;"
         f" {here['cores']} cores, {here['processor']}; commit {commit()}.\n"
     )
     tables: list[tuple[str, list[str], list[Row]]] = [

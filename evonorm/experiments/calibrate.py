@@ -76,6 +76,7 @@ class Curve:
     steps: int
     seconds: float
     error: str | None = None
+    losses: tuple[float, ...] = ()  # of every step, kept for whoever wants to try another rule on real curves
 
 
 Train = Callable[[Trial, FitnessRecipe, Path | None, Callable[[int], None]], Curve]
@@ -153,7 +154,7 @@ def kept_curve(trial: Trial, recipe: FitnessRecipe, keep: Path) -> Curve | None:
         return None
     record = json.loads(place.read_text())
     looks = tuple(Look(**each) for each in record["looks"])
-    return Curve(trial, looks, record["steps"], record["seconds"], record["error"])
+    return Curve(trial, looks, record["steps"], record["seconds"], record["error"], tuple(record["losses"]))
 
 
 def measure(
@@ -211,14 +212,16 @@ def _train(trial: Trial, task: ProxyTask, checkpoint: Path | None, on_step: Call
         Look(step, accuracies[step], running_loss(run.losses[:step])) if step in accuracies else Look(step, None, None)
         for step in trial.looks
     )
-    return Curve(trial, looks, run.step, run.seconds + looking)
+    losses = tuple(round(loss, 4) for loss in run.losses[: run.step])
+    return Curve(trial, looks, run.step, run.seconds + looking, losses=losses)
 
 
 def _write(place: Path, curve: Curve, recipe: FitnessRecipe) -> None:
     """A kill or a power cut leaves the whole file or none."""
     trial = asdict(curve.trial)
     figures = {"looks": [asdict(each) for each in curve.looks], "steps": curve.steps, "seconds": curve.seconds}
-    record: dict[str, Any] = {"trial": trial, **figures, "error": curve.error, "commit": commit()}
+    figures |= {"error": curve.error, "losses": curve.losses}
+    record: dict[str, Any] = {"trial": trial, **figures, "commit": commit()}
     partial = place.with_suffix(f".{os.getpid()}.partial")
     with partial.open("w") as file:
         json.dump({**record, "recipe": settings_to_table(recipe)}, file, indent=1)
