@@ -4,8 +4,8 @@ CIFAR anchors: appendix "Proxy Task and Anchor Architectures", read literally. T
 reduction get stride one and nothing else changes, so ResNet's max-pool stays and its second stage does not stride.
 
 One starting value is ours: with ten classes and learning rate 0.1 from the first step EvoNorm-B0 blows up where the
-features that reach the dense layer are large, so the last layer's gamma starts small (figures in `docs/models.md`). Only
-`efficientnet-b0-cifar` does without.
+features that reach the dense layer are large, so the last layer's gamma starts small, in all but
+`efficientnet-b0-cifar` (figures in `docs/models.md`).
 """
 
 import dataclasses
