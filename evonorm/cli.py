@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from evonorm.cli_calibrate import add_calibrate_command
 from evonorm.cli_report import add_report_commands
 from evonorm.cli_search import add_commands
 from evonorm.data import cifar10_path, get_cifar10, load_data
@@ -36,6 +37,7 @@ app = typer.Typer(
 console = Console()
 add_commands(app)
 add_report_commands(app)
+add_calibrate_command(app)
 
 
 @app.callback()

@@ -21,6 +21,7 @@ FLOORS = {
     "report": 5,
     "cli_search": 6,
     "cli_report": 6,
+    "cli_calibrate": 6,
     "cli": 7,
     "__main__": 8,
 }

@@ -137,6 +137,7 @@ class Driver:
             "threads": self.recipe.threads,
             "fitness": self.recipe.fitness,
             "hurdles": list(proposal.hurdles),
+            "ceilings": list(proposal.ceilings),
         }
 
     def _hear(self, report: Report) -> None:

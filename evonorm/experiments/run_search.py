@@ -117,10 +117,12 @@ def _run_session(
 def create_search(recipe: Recipe) -> Search:
     """The recipe's search with its screen: by form alone as the paper's would be, or with every free check."""
     settings = recipe.search
-    percentiles = tuple(rung.get("hurdle", 0.0) for rung in recipe.fitness.get("ladder", ()))
+    rungs = recipe.fitness.get("ladder", ())
+    percentiles = tuple(rung.get("hurdle", 0.0) for rung in rungs)
+    gives_up = tuple(rung.get("give_up", False) for rung in rungs)
     if not settings.free_checks:
         screen = partial(reject_without_training, batch_ops=settings.batch_ops)
-        return Search(settings, recipe.seed, screen, recipe.references, percentiles=percentiles)
+        return Search(settings, recipe.seed, screen, recipe.references, percentiles=percentiles, gives_up=gives_up)
     from evonorm.fitness.free_checks import screen as check  # brings torch in, which takes seconds
 
     return Search(
@@ -130,6 +132,7 @@ def create_search(recipe: Recipe) -> Search:
         recipe.references,
         lambda graph: check(graph, settings.batch_ops).fingerprint,
         percentiles,
+        gives_up,
     )
 
 

@@ -32,14 +32,15 @@ def evaluate(
     test_set: bool = False,
     hurdles: tuple[float, ...] = (),
     checkpoints: Path | None = None,
+    ceilings: tuple[float, ...] = (),
 ) -> Outcome:
     """What comes of a layer under the recipe: Scores, or Rejected with the figures that decided, or Failed.
 
     `graph` may also be a layer's name ("bn-relu") or formula text. With `test_set` the last stages carry the accuracy
     on the test pictures too, which no search may look at. `hurdles` are the accuracies to reach on the rungs of the
-    recipe's ladder, if it has one. With `checkpoints`, a folder, training is stored at each validation and goes on from
-    there when the same evaluation is begun again; the tests, which are short, run anew. Mistakes of the caller (no
-    data, an unknown name) raise.
+    recipe's ladder, if it has one, and `ceilings` the half-way losses above which they give up. With `checkpoints`, a
+    folder, training is stored at each validation and goes on from there when the same evaluation is begun again; the
+    tests, which are short, run anew. Mistakes of the caller (no data, an unknown name) raise.
     """
     keep_freed_memory()
     if isinstance(graph, Graph) and not graph.reads("x"):
@@ -50,7 +51,7 @@ def evaluate(
         task_on = cache(lambda anchor: ProxyTask(graph, anchor, recipe, seed))
         task_on(recipe.ladder[0].anchors[0] if recipe.ladder else recipe.anchors[0])
         try:
-            rejected = climb(recipe.ladder, hurdles, task_on, watch, stages)
+            rejected = climb(recipe.ladder, hurdles, ceilings, task_on, watch, stages)
             if rejected is not None:
                 return rejected
             return _judge([task_on(anchor) for anchor in recipe.anchors], watch, stages, test_set, checkpoints)

@@ -59,12 +59,14 @@ class Rung:
         gate: lowest accuracy allowed on each anchor; 0.2 is the paper's at 100 steps of its own anchors.
         hurdle: percentile of the distinct candidates that reached this rung; who is below it on average over the
             anchors goes no further. 0 is none.
+        give_up: ends a run half-way up the rung where its loss is above that of everyone who has cleared the rung.
     """
 
     anchors: tuple[str, ...]
     steps: int
     gate: float = 0.0
     hurdle: float = 0.0
+    give_up: bool = False
 
     def __post_init__(self) -> None:
         for anchor in self.anchors:

@@ -22,6 +22,7 @@ class Proposal:
     function: str | None = None  # its fingerprint with its version; candidates that share it are the same layer
     hurdles: tuple[float, ...] = ()  # the accuracy that it must reach on each rung of the ladder
     reused: Scores | None = None  # the scores of an equal layer, for which nothing is trained
+    ceilings: tuple[float, ...] = ()  # the half-way loss above which it is given up on each rung, 0 for never
 
     @property
     def settled(self) -> Outcome | None:
@@ -39,6 +40,8 @@ class Proposal:
             body["function"] = self.function
         if self.hurdles:
             body["hurdles"] = list(self.hurdles)
+        if self.ceilings:
+            body["ceilings"] = list(self.ceilings)
         return body
 
 
@@ -57,4 +60,5 @@ def proposal_from_row(
         body.get("function"),
         tuple(body.get("hurdles", ())),
         settled if isinstance(settled, Scores) else None,
+        tuple(body.get("ceilings", ())),
     )

@@ -18,7 +18,10 @@ class Hurdles:
         self._reached: list[deque[float]] = [deque(maxlen=window) for _ in percentiles]
 
     def learn(self, outcome: Outcome) -> None:
-        """Takes in how a distinct candidate fared on each rung: the average over the anchors that it was trained on."""
+        """Takes in how a distinct candidate fared on each rung: the average over the anchors that it was trained on.
+
+        A run that blew up or was given up counts as accuracy 0: that can lower a hurdle and never raise it.
+        """
         accuracies: dict[int, list[float]] = defaultdict(list)
         for stage in outcome.stages:
             if stage.name.startswith(RUNG):

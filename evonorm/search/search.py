@@ -7,6 +7,7 @@ import numpy as np
 
 from evonorm.graph import CATALOG, Graph
 from evonorm.journal import Candidate, Outcome, Proposal, Rejected, Scores
+from evonorm.search.ceilings import NEVER_STOPPED, Ceilings
 from evonorm.search.evolution import Evolution
 from evonorm.search.functions import KnownFunctions
 from evonorm.search.hurdles import Hurdles
@@ -29,7 +30,8 @@ class Search:
     number, so that the same seed gives the same search whatever the number and speed of the workers. In arrival order
     it knows all that came in. What `screen` turns down, and equal functions whose score is known (`fingerprint` tells
     them), are settled inside `ask` and do not count for the lag.
-    The first proposals are the references, which never enter the population. `percentiles` are the hurdles of a ladder.
+    The first proposals are the references, which never enter the population. `percentiles` are the hurdles of a
+    ladder, and `gives_up` says on which of its rungs a run may be stopped half-way.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class Search:
         references: tuple[str, ...] = (),
         fingerprint: Fingerprint = no_fingerprint,
         percentiles: tuple[float, ...] = (),
+        gives_up: tuple[bool, ...] = (),
     ) -> None:
         self.settings = settings
         self.seed = seed
@@ -52,6 +55,7 @@ class Search:
         self.population = Population(settings.window)
         self.functions = KnownFunctions(settings.runs_per_function)
         self.hurdles = Hurdles(percentiles, settings.window)
+        self.ceilings = Ceilings(gives_up)
         self.proposed = 0  # every proposal
         self.sent = 0  # those that went on to a worker, references included
         self.known = 0  # outcomes of those that the population has taken in
@@ -99,11 +103,19 @@ class Search:
             function=function,
             hurdles=self._hurdles(function) if settled is None else (),
             reused=settled if isinstance(settled, Scores) else None,
+            ceilings=self._ceilings(index, function) if settled is None else (),
         )
 
     def _hurdles(self, function: str | None) -> tuple[float, ...]:
         """None for another run of a function that got through: its average is what is wanted, good or bad."""
         return () if function in self.functions else self.hurdles.heights()
+
+    def _ceilings(self, index: int, function: str | None) -> tuple[float, ...]:
+        """None where nobody can be stopped yet, for another run of a function, and for every few candidates."""
+        if function in self.functions or index % NEVER_STOPPED == 0:
+            return ()
+        losses = self.ceilings.losses()
+        return losses if any(losses) else ()
 
     def tell(self, index: int, outcome: Outcome) -> None:
         """What came of a proposal that went to a worker, in any order."""
@@ -153,6 +165,7 @@ class Search:
             self.population.rescore(proposal.function, known.accuracies)
         if proposal.origin != "reference" and not (known and known.runs > 1):
             self.hurdles.learn(outcome)
+            self.ceilings.learn(outcome)
         if isinstance(outcome, Scores) and proposal.origin != "reference":
             accuracies = known.accuracies if known else outcome.accuracies
             self.population.add(index, proposal.graph, accuracies, proposal.function)

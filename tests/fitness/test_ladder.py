@@ -68,6 +68,28 @@ def test_who_misses_the_gate_is_told_on_which_anchor():
     assert len(outcome.stages) == 1
 
 
+GIVING_UP = replace(PLAIN, ladder=(Rung(("mobilenet-nano",), steps=1), Rung(("resnet-nano",), steps=4, give_up=True)))
+
+
+def test_a_run_that_is_behind_ends_half_way_and_pays_for_no_more():
+    whole = evaluate("evonorm-s0", GIVING_UP, seed=1)
+    loss = whole.stages[1].figures["halfway_loss"]
+    assert [stage.steps for stage in whole.stages[:2]] == [1, 4]
+    outcome = evaluate("evonorm-s0", GIVING_UP, seed=1, ceilings=(0.0, loss - 1e-6))
+    assert (outcome.test, outcome.anchor) == ("rung 2: behind", "resnet-nano")
+    assert [stage.steps for stage in outcome.stages] == [1, 2]
+    assert outcome.figures == {"halfway_loss": loss, "ceiling": loss - 1e-6, "ending": "behind", "step": 2}
+
+
+def test_a_run_that_is_not_behind_is_what_it_would_have_been():
+    """As good as the worst who cleared it, on a rung that does not give up, and without a ceiling."""
+    whole = evaluate("evonorm-s0", GIVING_UP, seed=1)
+    loss = whole.stages[1].figures["halfway_loss"]
+    assert isinstance(whole, Scores)
+    assert evaluate("evonorm-s0", GIVING_UP, seed=1, ceilings=(1e-9, loss)).accuracies == whole.accuracies
+    assert whole.accuracies == evaluate("evonorm-s0", PLAIN, seed=1).accuracies
+
+
 def test_a_run_that_blows_up_is_turned_down_whatever_the_gate():
     outcome = evaluate("exp(exp(exp(exp(x))))", LADDER, seed=1)
     assert (outcome.test, outcome.figures["ending"]) == ("rung 1", "non_finite_loss")

@@ -1,0 +1,143 @@
+"""The sub-command `calibrate`. Wiring only; `cli.py` adds it."""
+
+import math
+import shlex
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from evonorm.data import load_data
+from evonorm.experiments.calibrate import (
+    LAYERS,
+    TARGET_STEPS,
+    Curve,
+    Level,
+    Trial,
+    cheap_trials,
+    kept_curve,
+    levels_of,
+    measure,
+    random_survivors,
+    target_trials,
+)
+from evonorm.experiments.calibration_tables import (
+    CORRELATION_COLUMNS,
+    LEVEL_COLUMNS,
+    Calibration,
+    Row,
+    cheap_anchors,
+    correlation_rows,
+    level_rows,
+    score_columns,
+    score_rows,
+    what_if_rows,
+)
+from evonorm.experiments.evaluate_layer import check_layers, read_fitness_recipe
+from evonorm.experiments.surroundings import commit, machine
+from evonorm.experiments.verdicts import markdown_table
+from evonorm.fitness import FitnessRecipe
+
+console = Console()
+
+
+def calibrate(
+    layers: Annotated[
+        list[str] | None, typer.Argument(help="names or formulas; by default eight of the catalog")
+    ] = None,
+    recipe: Annotated[Path, typer.Option(help="whose stages are tried")] = Path("recipes/ladder.toml"),
+    target: Annotated[Path, typer.Option(help="whose anchors and training are the truth")] = Path(
+        "recipes/paper_b.toml"
+    ),
+    target_steps: Annotated[int, typer.Option(help="of training on each of the target's anchors")] = TARGET_STEPS,
+    random: Annotated[int, typer.Option(min=0, help="random survivors of the free checks beside the layers")] = 8,
+    seed: Annotated[int, typer.Option(help="of the random survivors")] = 0,
+    seeds: Annotated[int, typer.Option(min=1, help="trainings of each layer, to average over")] = 1,
+    keep: Annotated[Path, typer.Option(help="a folder where every result stays, to go on after a stop")] = Path(
+        "runs/calibrate"
+    ),
+    only: Annotated[Literal["cheap", "target"] | None, typer.Option(help="train one side only for now")] = None,
+    data: Annotated[str | None, typer.Option(help="other pictures than the recipes': cifar10 or digits")] = None,
+) -> None:
+    """Does a cheap stage order layers as the expensive training does? Trains both, prints rank correlations.
+
+    Example: evonorm calibrate --only cheap
+
+    Example: evonorm calibrate --recipe recipes/laptop.toml --random 8 --keep runs/calibrate
+    """
+    named = tuple(dict.fromkeys(layers or LAYERS))
+    check_layers(named)
+    cheap, dear = read_fitness_recipe(recipe, data), read_fitness_recipe(target, data)
+    survivors = tuple(random_survivors(random, seed))
+    chosen = named + survivors
+    work: list[tuple[Trial, FitnessRecipe]] = [
+        *((trial, cheap) for trial in cheap_trials(chosen, cheap, range(seeds))),
+        *((trial, dear) for trial in target_trials(chosen, dear, target_steps, range(seeds))),
+    ]
+    console.print(f"data: {load_data(cheap.data).name}; {len(chosen)} layers, kept in {keep}", highlight=False)
+    _train([(trial, each) for trial, each in work if only in (None, trial.side)], keep)
+    curves = [curve for trial, each in work if (curve := kept_curve(trial, each, keep)) is not None]
+    found = Calibration(named, survivors, levels_of(cheap), Level("target", dear.anchors, target_steps), tuple(curves))
+    _show(found, keep, cheap.data, seeds)
+
+
+def _train(work: list[tuple[Trial, FitnessRecipe]], keep: Path) -> None:
+    """A line per training; on a terminal also a bar for the one at work."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("", total=None)
+
+        def on_step(trial: Trial, step: int) -> None:
+            what = f"{trial.layer[:40]} on {trial.anchor}".replace("[", "(")
+            progress.update(bar, description=what, completed=step, total=max(trial.looks))
+
+        for number, (curve, left) in enumerate(measure(work, keep, on_step=on_step), start=1):
+            progress.console.print(_line(curve, number, len(work), left), highlight=False, markup=False, soft_wrap=True)
+
+
+def _line(curve: Curve, number: int, total: int, left: float) -> str:
+    trial = curve.trial
+    figures = ", ".join(
+        f"{look.step}: {'blew up' if look.accuracy is None else f'{100 * look.accuracy:.1f} %'}" for look in curve.looks
+    )
+    ends = "" if math.isnan(left) else f"; {left / 60:.0f} min left"
+    return f"{number}/{total} {trial.layer} on {trial.anchor}: {curve.error or figures} ({curve.seconds:.0f} s{ends})"
+
+
+def _show(found: Calibration, keep: Path, data: str, seeds: int) -> None:
+    """Prints the tables and writes them, with where they come from, as Markdown for the lab log."""
+    minutes = {side: sum(c.seconds for c in found.curves if c.trial.side == side) / 60 for side in ("cheap", "target")}
+    here = machine()
+    head = (
+        f"## {time.strftime('%Y-%m-%d')}: calibration\n\n`{shlex.join(['evonorm', *sys.argv[1:]])}`; data {data};"
+        f" n = {len(found.layers)} layers ({len(found.named)} named, {len(found.random)} random), {seeds} seed(s);"
+        f" {minutes['cheap']:.1f} minutes of training on the stages, {minutes['target']:.1f} on the target;"
+        f" {here['cores']} cores, {here['processor']}; commit {commit()}.\n"
+    )
+    tables: list[tuple[str, list[str], list[Row]]] = [
+        ("Accuracy, %", score_columns(found), score_rows(found)),
+        ("Rank correlation with the target", CORRELATION_COLUMNS, correlation_rows(found)),
+        (
+            "Spearman with the target's mean, had the stage been another (by accuracy)",
+            ["steps", *cheap_anchors(found), "all of them"],
+            what_if_rows(found),
+        ),
+        ("What each stage costs and would lose", LEVEL_COLUMNS, level_rows(found)),
+    ]
+    for title, columns, rows in tables:
+        table = Table(*columns, title=title)
+        for row in rows:
+            table.add_row(*row)
+        console.print(table, markup=False)
+    place = keep / "calibration.md"
+    place.write_text("\n".join([head, *(f"{title}:\n\n{markdown_table(cols, rows)}" for title, cols, rows in tables)]))
+    console.print(f"Markdown for the lab log: {place}", highlight=False, soft_wrap=True)
+
+
+def add_calibrate_command(app: typer.Typer) -> None:
+    app.command()(calibrate)
