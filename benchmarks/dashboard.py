@@ -34,9 +34,8 @@ from rich.console import Console
 
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.recipe import Recipe
-from evonorm.experiments.run_folder import RunFolder
 from evonorm.experiments.run_search import resume_search, start_search
-from evonorm.journal import Journal, Reader
+from evonorm.journal import Journal, Reader, RunFolder
 from evonorm.search import SearchSettings
 from evonorm.workers import WorkerSettings
 from tests.report.synthetic_run import add_candidates, write_run

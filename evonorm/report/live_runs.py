@@ -9,12 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evonorm.graph.markup import Markup
-from evonorm.journal import Reader
+from evonorm.journal import Reader, find_run
 from evonorm.report.facts import population_window
 from evonorm.report.figures import NamedTally
 from evonorm.report.progress import PAPER_WINDOW
 from evonorm.report.run_page import RunPage, digest, run_page
-from evonorm.report.run_place import journal_path
 from evonorm.report.tally import Tally
 
 OPEN_RUNS = 8
@@ -93,7 +92,7 @@ class LiveRuns:
         self._open: OrderedDict[str, LiveRun] = OrderedDict()
 
     def get(self, name: str) -> LiveRun:
-        path = journal_path(self.runs, name)
+        path = find_run(self.runs, name).journal
         if name in self._open and self._open[name].replaced:
             self._open.pop(name).reader.close()
         if name not in self._open:

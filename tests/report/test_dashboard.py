@@ -248,6 +248,12 @@ def test_a_port_in_use_is_a_clear_error():
             open_socket("127.0.0.1", taken.getsockname()[1])
 
 
+@pytest.mark.parametrize("port", [-1, 65536, 99999])
+def test_a_port_that_is_none_is_not_another_one(port):
+    with pytest.raises(ValueError, match=f"from 0 to 65535, got {port}"):
+        open_socket("127.0.0.1", port)
+
+
 @pytest.fixture
 def served(runs):
     """The real command in its own process, on a port of its choice."""
