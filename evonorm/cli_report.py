@@ -7,10 +7,10 @@ import typer
 from rich.console import Console
 
 from evonorm.graph import CATALOG, Graph, graph_svg
+from evonorm.journal import find_run, run_names
 from evonorm.report import layer_page, write_report
 from evonorm.report.figures import response_figure
 from evonorm.report.png import png_of, why_no_png
-from evonorm.report.run_place import journal_path, run_names
 
 console = Console()
 
@@ -77,7 +77,7 @@ def dashboard(
     except ImportError as error:
         raise ValueError(f"the dashboard needs {error.name}. Install it with: pip install 'evonorm[report]'") from error
     if name is not None:
-        journal_path(runs, name)
+        find_run(runs, name)
     place = pages.open_socket(host, port)
     hosts = pages.LOCAL if host in pages.LOCAL else ("*",)
     address = (

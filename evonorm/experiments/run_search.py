@@ -17,11 +17,10 @@ from evonorm.experiments.driver import Driver
 from evonorm.experiments.evaluation_task import PROXY_TASK, data_used
 from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.experiments.references import ReferenceCache
-from evonorm.experiments.run_folder import RunFolder
 from evonorm.experiments.search_display import create_display
 from evonorm.experiments.settings import settings_to_table
 from evonorm.experiments.surroundings import surroundings
-from evonorm.journal import Candidate, Journal, Reader, RunLock
+from evonorm.journal import Candidate, Journal, Reader, RunFolder, RunLock
 from evonorm.search import Search, reject_without_training
 from evonorm.workers import WorkerSettings, create_workers
 from evonorm.workers.process import end_leftovers

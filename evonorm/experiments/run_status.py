@@ -6,8 +6,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from evonorm.experiments.run_folder import RunFolder
-from evonorm.journal import Reader
+from evonorm.journal import Reader, RunFolder
 from evonorm.journal.lock import lock_owner
 
 

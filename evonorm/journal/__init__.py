@@ -2,7 +2,7 @@
 
 Read `outcomes.py` and `proposals.py` first (the values), then `journal.py` (the one writer) and `reader.py` (everybody
 else). `schema.py` opens and checks files, `digest.py` says whether two searches are equal, `transfer.py` carries a
-run to another machine, `lock.py` keeps a second driver out.
+run to another machine, `lock.py` keeps a second driver out, `run_folder.py` finds a run by its name.
 """
 
 from evonorm.journal.digest import journal_digest as journal_digest
@@ -18,6 +18,10 @@ from evonorm.journal.outcomes import outcome_to_json as outcome_to_json
 from evonorm.journal.proposals import Proposal as Proposal
 from evonorm.journal.reader import Candidate as Candidate
 from evonorm.journal.reader import Reader as Reader
+from evonorm.journal.run_folder import NoSuchRunError as NoSuchRunError
+from evonorm.journal.run_folder import RunFolder as RunFolder
+from evonorm.journal.run_folder import find_run as find_run
+from evonorm.journal.run_folder import run_names as run_names
 from evonorm.journal.schema import JournalError as JournalError
 from evonorm.journal.schema import JournalFullError as JournalFullError
 from evonorm.journal.transfer import export_journal as export_journal

@@ -162,8 +162,8 @@ def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
     if application != APPLICATION_ID:
         raise JournalError(f"{path} is an SQLite file, but not a journal of evonorm.")
     if version != SCHEMA_VERSION:
-        age = "older" if version < SCHEMA_VERSION else "newer"
+        age = "an older" if version < SCHEMA_VERSION else "a newer"
         raise JournalError(
-            f"{path} was written by an {age} evonorm (schema {version}, this one reads {SCHEMA_VERSION})."
+            f"{path} was written by {age} evonorm (schema {version}, this one reads {SCHEMA_VERSION})."
             " Use the version that wrote it."
         )

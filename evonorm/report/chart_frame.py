@@ -103,7 +103,8 @@ class Frame:
     def _level(self, name: str, value: float) -> Markup:
         y = self.y(value)
         place = {"x": WIDTH - RIGHT - 2, "y": y - 4, "text-anchor": "end", "font-size": 11}
-        return joined(reference_line(LEFT, y, WIDTH - RIGHT, y), element("text", place, name))
+        halo = {"class": "halo", "stroke": "white", "stroke-width": 3, "paint-order": "stroke"}  # over grid and curves
+        return joined(reference_line(LEFT, y, WIDTH - RIGHT, y), element("text", {**place, **halo}, name))
 
 
 def legend_width(label: str) -> float:

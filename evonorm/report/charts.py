@@ -188,6 +188,8 @@ def _line(frame: Frame, number: int, line: Line) -> Markup:
             "fill-opacity": "0.16",
         }
         drawn.append(element("path", {"d": _path(frame, there + back) + "Z", **band}))
+    if len(line.x) == 1 and math.isfinite(line.y[0]):
+        return marker(number, frame.x(line.x[0]), frame.y(line.y[0]))  # a path of one point has no length to be seen
     path = _path(frame, list(zip(line.x, line.y, strict=True)))
     drawn.append(element("path", {"d": path, **stroke(number), "class": f"{series_class(number)} stroke"}))
     return joined(*drawn)

@@ -21,9 +21,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from evonorm.journal import JournalError
+from evonorm.journal import JournalError, NoSuchRunError
 from evonorm.report.dashboard_pages import DashboardPages, message_page, static_file
-from evonorm.report.run_place import NoSuchRunError
 from evonorm.report.templates import prepare
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -113,6 +112,8 @@ _HANDLERS: dict[Any, Any] = {NoSuchRunError: _no_such_run, HTTPException: _http_
 
 def open_socket(host: str, port: int) -> socket.socket:
     """A place to listen; a port in use is an error that says what to do."""
+    if not 0 <= port <= 65535:  # the system would quietly take another one
+        raise ValueError(f"a port is a number from 0 to 65535, got {port}.")
     place = None
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

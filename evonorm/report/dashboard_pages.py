@@ -6,14 +6,13 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from evonorm.journal import JournalError, Reader
+from evonorm.journal import JournalError, find_run, run_names
 from evonorm.report.candidate_view import KINDS, PAGE_SIZE, candidate_rows, candidate_values
 from evonorm.report.facts import state, what_was_run
 from evonorm.report.figures import Figure, NamedTally, funnel_figure, progress_figures
 from evonorm.report.live_runs import LiveRun, LiveRuns
 from evonorm.report.questions import ask
 from evonorm.report.run_page import HEADINGS
-from evonorm.report.run_place import journal_path, run_names
 from evonorm.report.templates import PAGES, render
 
 STATIC = {"style.css": "text/css", "live.js": "text/javascript"}
@@ -43,7 +42,7 @@ class DashboardPages:
 
     def _run_row(self, name: str) -> dict[str, Any]:
         try:
-            with Reader(journal_path(self.runs, name)) as reader:
+            with find_run(self.runs, name).reader() as reader:
                 last, best = ask(reader, _LAST_AND_BEST)[0]
                 proposed = 0 if last is None else last + 1
                 return {"name": name, "error": None, "state": state(reader), "proposed": proposed, "best": best}

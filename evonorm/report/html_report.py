@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from evonorm.journal import find_run
 from evonorm.report.facts import population_window
 from evonorm.report.figures import Figure, NamedTally
 from evonorm.report.png import png_of, why_no_png
 from evonorm.report.progress import PAPER_WINDOW
 from evonorm.report.run_page import HEADINGS, RunPage, run_page
-from evonorm.report.run_place import open_run
 from evonorm.report.tally import Tally
 from evonorm.report.templates import render
 
@@ -20,7 +20,7 @@ def write_report(runs: Path, name: str, out: Path | None = None, against: str | 
         tally, window = read_tally(runs, against)
         other = NamedTally(against, tally, window)
     tally = Tally()
-    with open_run(runs, name) as reader:
+    with find_run(runs, name).reader() as reader:
         tally.refresh(reader)
         page = run_page(reader, tally, name, other=other)
     write_figures(page.figures, out / "figures")
@@ -45,7 +45,7 @@ def write_figures(figures: list[Figure], folder: Path) -> None:
 def read_tally(runs: Path, name: str) -> tuple[Tally, int]:
     """What a run adds up to, and the size of its population."""
     tally = Tally()
-    with open_run(runs, name) as reader:
+    with find_run(runs, name).reader() as reader:
         tally.refresh(reader)
         return tally, population_window(reader, PAPER_WINDOW)
 

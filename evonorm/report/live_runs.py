@@ -9,19 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evonorm.graph.markup import Markup
-from evonorm.journal import Reader
+from evonorm.journal import Reader, find_run
 from evonorm.report.facts import population_window
 from evonorm.report.figures import NamedTally
 from evonorm.report.progress import PAPER_WINDOW
 from evonorm.report.run_page import RunPage, digest, run_page
-from evonorm.report.run_place import journal_path
 from evonorm.report.tally import Tally
 
 OPEN_RUNS = 8
 READING_SECONDS = 0.05  # of one answer
 SHORTEST_WAIT = 2.0  # seconds between two renderings ...
 SHARE = 0.01  # ... and at most this share of a core goes into them ...
-CATCHING_UP = 0.4  # ... but for the first reading of a long journal
+# ... and longer for every further page that looks: drawing an update takes a visible page of Chromium some 30 ms of a
+# core without a graphics card, so that all of them together take little more than 1 %, however many they are.
+SECONDS_PER_PAGE = 2.5
+CATCHING_UP = 0.4  # but for the first reading of a long journal
 
 
 @dataclass
@@ -38,11 +40,14 @@ class LiveRun:
     shown: str = ""  # the version that the page shows
     rendered: float = 0.0  # when it was last up to date, on the monotonic clock ...
     cost: float = 0.0  # ... and the processor seconds that making it took
+    pages: int = 1  # that asked between the last two times, ...
+    asked: int = 0  # ... and since then
 
     @property
     def wait(self) -> float:
         """Seconds until it makes sense to ask again."""
-        pause = CATCHING_UP if self.tally.behind else max(SHORTEST_WAIT, self.cost / SHARE)
+        pause = max(SHORTEST_WAIT, self.cost / SHARE, (self.pages - 1) * SECONDS_PER_PAGE)
+        pause = CATCHING_UP if self.tally.behind else pause
         return max(0.0, self.rendered + pause - time.monotonic())
 
     def read_on(self, seconds: float | None = READING_SECONDS) -> Tally:
@@ -51,12 +56,14 @@ class LiveRun:
 
     def refresh(self) -> None:
         """Reads on and makes the page anew, if there is news and the last one is old enough."""
+        self.asked += 1
         if self.page is not None and self.wait > 0:
             return
         self.read_on()
         if self.page is None or self.shown != self.tally.version:
             self._render()
         self.rendered = time.monotonic()
+        self.pages, self.asked = self.asked, 0
 
     def _render(self) -> None:
         started = time.thread_time()
@@ -85,7 +92,7 @@ class LiveRuns:
         self._open: OrderedDict[str, LiveRun] = OrderedDict()
 
     def get(self, name: str) -> LiveRun:
-        path = journal_path(self.runs, name)
+        path = find_run(self.runs, name).journal
         if name in self._open and self._open[name].replaced:
             self._open.pop(name).reader.close()
         if name not in self._open:

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from evonorm.graph.markup import element, joined
-from evonorm.journal import Candidate, Failed, Rejected, Scores
+from evonorm.journal import Candidate, Failed, Rejected, Scores, find_run
 from evonorm.report.facts import what_was_run
 from evonorm.report.family import readable
 from evonorm.report.figures import Figure, funnel_figure
 from evonorm.report.html_report import write_report
 from evonorm.report.run_page import run_page
-from evonorm.report.run_place import journal_path, open_run
 from evonorm.report.tally import Tally
 
 
@@ -26,27 +25,27 @@ class Run:
     def __init__(self, name: str, runs: str | Path = "runs") -> None:
         self.name = name
         self.runs = Path(runs)
-        journal_path(self.runs, name)
+        find_run(self.runs, name)
 
     def header(self) -> dict[str, Any]:
         """What the run was begun with: recipe, seed, data, versions, commit, machine."""
-        with open_run(self.runs, self.name) as reader:
+        with find_run(self.runs, self.name).reader() as reader:
             return reader.header()
 
     def records(self) -> Iterator[dict[str, Any]]:
         """A dict per candidate in the order of proposals; keys with a dot hold the accuracy on one anchor."""
-        with open_run(self.runs, self.name) as reader:
+        with find_run(self.runs, self.name).reader() as reader:
             for candidate in reader.candidates():
                 yield _record(candidate)
 
     def top(self, number: int = 10) -> list[dict[str, Any]]:
         """The records of the best, by average accuracy, references not among them."""
-        with open_run(self.runs, self.name) as reader:
+        with find_run(self.runs, self.name).reader() as reader:
             return [_record(candidate) for candidate in reader.best(number)]
 
     def candidate(self, index: int) -> Candidate:
         """One candidate with its graph and the whole outcome."""
-        with open_run(self.runs, self.name) as reader:
+        with find_run(self.runs, self.name).reader() as reader:
             return reader.candidate(index)
 
     def to_dataframe(self) -> Any:
@@ -60,14 +59,14 @@ class Run:
     def tally(self) -> Tally:
         """What the run adds up to: verdicts, cost, ledger, the table of scores."""
         tally = Tally()
-        with open_run(self.runs, self.name) as reader:
+        with find_run(self.runs, self.name).reader() as reader:
             tally.refresh(reader)
         return tally
 
     def figures(self) -> dict[str, Figure]:
         """Every chart by name, with `.svg` and `.csv()`."""
         tally = self.tally()
-        with open_run(self.runs, self.name) as reader:
+        with find_run(self.runs, self.name).reader() as reader:
             return {figure.name: figure for figure in run_page(reader, tally, self.name).figures}
 
     def report(self, out: str | Path | None = None, against: str | None = None) -> Path:
@@ -79,7 +78,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         tally = self.tally()
-        with open_run(self.runs, self.name) as reader:
+        with find_run(self.runs, self.name).reader() as reader:
             facts = what_was_run(reader, tally)
         rows = [element("tr", {}, element("th", {}, label), element("td", {}, text)) for label, text in facts]
         table = element("table", {}, *rows)

@@ -16,8 +16,8 @@ from rich.console import Console
 
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.recipe import Recipe
-from evonorm.experiments.run_folder import RunFolder
 from evonorm.experiments.run_search import resume_search, start_search
+from evonorm.journal import RunFolder
 from evonorm.search import SearchSettings
 from evonorm.workers import WorkerSettings
 

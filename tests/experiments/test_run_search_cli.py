@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from evonorm.cli import main
-from evonorm.experiments.run_folder import RunFolder
-from evonorm.journal import journal_digest
+from evonorm.journal import RunFolder, journal_digest
 from evonorm.layers import NormAct
 
 RECIPE = """

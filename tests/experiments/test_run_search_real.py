@@ -8,9 +8,8 @@ from rich.console import Console
 
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.recipe import recipe_from_table
-from evonorm.experiments.run_folder import RunFolder
 from evonorm.experiments.run_search import start_search
-from evonorm.journal import Scores, journal_digest
+from evonorm.journal import RunFolder, Scores, journal_digest
 from evonorm.workers import WorkerSettings
 
 TABLE = {

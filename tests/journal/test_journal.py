@@ -199,10 +199,10 @@ def test_a_damaged_export_is_refused_and_leaves_nothing(tmp_path, path, damage):
 def test_a_journal_of_another_version_is_refused(path):
     write(path)
     connection = sqlite3.connect(path)
-    for version, age in ((0, "older"), (99, "newer")):
+    for version, age in ((0, "an older"), (99, "a newer")):
         connection.execute(f"PRAGMA user_version = {version}")
         for open_it in (Journal.open, Reader):
-            with pytest.raises(JournalError, match=f"written by an {age} evonorm"):
+            with pytest.raises(JournalError, match=f"written by {age} evonorm"):
                 open_it(path)
     connection.close()
 

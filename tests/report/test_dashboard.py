@@ -80,6 +80,7 @@ def test_every_link_leads_somewhere(client):
 def test_an_update_holds_what_is_new_and_nothing_else(client, runs, monkeypatch):
     monkeypatch.setattr("evonorm.report.live_runs.SHORTEST_WAIT", 0.0)
     monkeypatch.setattr("evonorm.report.live_runs.SHARE", 1e9)
+    monkeypatch.setattr("evonorm.report.live_runs.SECONDS_PER_PAGE", 0.0)
     known = {}
 
     def update():
@@ -116,6 +117,22 @@ def test_many_pages_cost_one_rendering(client, monkeypatch):
     for _ in range(10):
         client.get("/runs/night/live")
     assert len(made) == 1
+
+
+def test_the_more_pages_look_the_less_often_each_is_told(client, monkeypatch):
+    from evonorm.report import live_runs
+
+    now = [1000.0]
+    monkeypatch.setattr(live_runs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(live_runs, "SHARE", 1e9)
+    waits = []
+    for pages in (1, 1, 10, 10, 1, 1):
+        first, *_ = [client.get("/runs/night/live").json()["wait"] for _ in range(pages)]
+        waits.append(first)
+        now[0] += 60
+    assert waits[0] == waits[1] == pytest.approx(live_runs.SHORTEST_WAIT + 0.1)
+    assert waits[3] == pytest.approx(9 * live_runs.SECONDS_PER_PAGE + 0.1)  # it learns of the others when they ask
+    assert waits[5] == waits[0]
 
 
 def test_a_candidate_has_its_page(client):
@@ -229,6 +246,12 @@ def test_a_port_in_use_is_a_clear_error():
         taken.listen()
         with pytest.raises(ValueError, match=r"cannot listen on 127\.0\.0\.1 port \d+ .*--port"):
             open_socket("127.0.0.1", taken.getsockname()[1])
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 99999])
+def test_a_port_that_is_none_is_not_another_one(port):
+    with pytest.raises(ValueError, match=f"from 0 to 65535, got {port}"):
+        open_socket("127.0.0.1", port)
 
 
 @pytest.fixture

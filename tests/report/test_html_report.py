@@ -6,10 +6,9 @@ from html.parser import HTMLParser
 import pytest
 
 import evonorm
-from evonorm.journal import Failed, Journal, JournalError, Proposal, Rejected, Scores, Stage
+from evonorm.journal import Failed, Journal, JournalError, NoSuchRunError, Proposal, Rejected, Scores, Stage
 from evonorm.report import write_report
 from evonorm.report.run_page import HEADINGS
-from evonorm.report.run_place import NoSuchRunError
 from tests.report.synthetic_run import ANCHORS, header, write_run
 
 NASTY = "<script>alert('evil')</script><img src=x onerror=alert(1)>"
@@ -161,7 +160,7 @@ def test_a_run_of_a_newer_schema_says_so(tmp_path):
     path = write_run(tmp_path, "later", 5)
     with Journal.open(path) as journal:
         journal.connection.execute("PRAGMA user_version = 99")
-    with pytest.raises(JournalError, match="newer evonorm"):
+    with pytest.raises(JournalError, match="by a newer evonorm"):
         write_report(tmp_path, "later")
 
 

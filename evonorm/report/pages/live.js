@@ -4,16 +4,36 @@
   const status = document.getElementById("live");
   const sections = () => Array.from(document.querySelectorAll("section[data-digest]"));
 
-  function show(answer) {
-    for (const [id, section] of Object.entries(answer.sections)) {
+  // What is not on the screen stays as it is until it is scrolled there or printed: drawing is what a page costs.
+  const news = new Map();
+  let live = true;
+  const onScreen = new Set();
+  const watcher = new IntersectionObserver((changes) => {
+    for (const change of changes) {
+      if (change.isIntersecting) onScreen.add(change.target.id); else onScreen.delete(change.target.id);
+    }
+    draw(onScreen);
+  }, { rootMargin: "200px" });
+
+  function draw(ids) {
+    for (const id of ids) {
       const place = document.getElementById(id);
-      if (place === null) continue;
+      if (place === null || !news.has(id)) continue;
       const scrolled = Array.from(place.querySelectorAll(".scroll"), (each) => each.scrollLeft);
-      place.innerHTML = section.html;
-      place.dataset.digest = section.digest;
+      place.innerHTML = news.get(id);
+      news.delete(id);
       place.querySelectorAll(".scroll").forEach((each, i) => { each.scrollLeft = scrolled[i] || 0; });
     }
-    status.textContent = "Live, " + new Date().toLocaleTimeString() + ".";
+  }
+
+  function show(answer) {
+    for (const [id, section] of Object.entries(answer.sections)) {
+      news.set(id, section.html);
+      document.getElementById(id).dataset.digest = section.digest;
+    }
+    draw(onScreen);
+    if (Object.keys(answer.sections).length || !live) status.textContent = "Live, news of " + new Date().toLocaleTimeString() + ".";
+    live = true;
   }
 
   async function ask() {
@@ -26,6 +46,7 @@
       show(answer);
       wait = answer.wait;
     } catch (error) {
+      live = false;
       status.textContent = "Not live: " + error.message + ". Trying again.";
     }
     setTimeout(next, 1000 * wait);
@@ -36,7 +57,11 @@
     document.addEventListener("visibilitychange", next, { once: true });
   }
 
-  if (status !== null) setTimeout(next, 500);
+  if (status !== null) {
+    sections().forEach((each) => watcher.observe(each));
+    addEventListener("beforeprint", () => draw(Array.from(news.keys())));
+    setTimeout(next, 500);
+  }
   for (const button of document.querySelectorAll("button[data-copy]")) {
     button.addEventListener("click", async () => {
       await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);

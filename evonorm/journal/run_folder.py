@@ -4,9 +4,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from evonorm.journal import Reader
+from evonorm.journal.reader import Reader
 
+JOURNAL = "journal.sqlite"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+
+
+class NoSuchRunError(ValueError):
+    """There is no run of this name."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class RunFolder:
 
     @property
     def journal(self) -> Path:
-        return self.path / "journal.sqlite"
+        return self.path / JOURNAL
 
     @property
     def recipe(self) -> Path:
@@ -45,12 +50,26 @@ class RunFolder:
 
     def reader(self) -> Reader:
         """Answers about the run; an unknown name lists the known ones."""
-        if not self.journal.exists():
-            known = sorted(path.parent.name for path in self.runs.glob("*/journal.sqlite"))
-            raise ValueError(
-                f"there is no run {self.name!r} in {self.runs}. Known runs: {', '.join(known) or 'none yet'}."
-            )
-        return Reader(self.journal)
+        return Reader(find_run(self.runs, self.name).journal)
+
+
+def find_run(runs: Path, name: str) -> RunFolder:
+    """A run that is there. Its name may come from a URL: none leads outside of the folder of runs."""
+    if not _NAME.fullmatch(name) or not RunFolder(runs, name).journal.is_file():
+        known = ", ".join(run_names(runs)) or "none yet"
+        raise NoSuchRunError(f"there is no run {name!r} in {runs}. Known runs: {known}.")
+    return RunFolder(runs, name)
+
+
+def run_names(runs: Path) -> list[str]:
+    """Every run of the folder, the one that was written last first."""
+    found = [path for path in runs.glob(f"*/{JOURNAL}") if _NAME.fullmatch(path.parent.name)]
+    return [path.parent.name for path in sorted(found, key=_last_written, reverse=True)]
+
+
+def _last_written(path: Path) -> float:
+    log = path.with_name(path.name + "-wal")
+    return max(each.stat().st_mtime for each in (path, log) if each.exists())
 
 
 def fresh_name(runs: Path, stem: str) -> str:
