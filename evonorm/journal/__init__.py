@@ -18,6 +18,7 @@ from evonorm.journal.outcomes import outcome_to_json as outcome_to_json
 from evonorm.journal.proposals import Proposal as Proposal
 from evonorm.journal.reader import Candidate as Candidate
 from evonorm.journal.reader import Reader as Reader
+from evonorm.journal.reader import Run as Run
 from evonorm.journal.schema import JournalError as JournalError
 from evonorm.journal.schema import JournalFullError as JournalFullError
 from evonorm.journal.transfer import export_journal as export_journal
