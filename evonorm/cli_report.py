@@ -9,6 +9,7 @@ from rich.console import Console
 from evonorm.graph import CATALOG, Graph, graph_svg
 from evonorm.report import layer_page, write_report
 from evonorm.report.figures import response_figure
+from evonorm.report.png import png_of, why_no_png
 from evonorm.report.run_place import journal_path, run_names
 
 console = Console()
@@ -18,20 +19,21 @@ Runs = Annotated[Path, typer.Option(help="the folder of all runs")]
 
 def draw(
     layer: Annotated[str, typer.Argument(help="a name of `evonorm layers`, or a formula")],
-    out: Annotated[Path, typer.Argument(help="a file that ends in .svg or .html")],
+    out: Annotated[Path, typer.Argument(help="a file that ends in .svg, .png or .html")],
     response: Annotated[bool, typer.Option("--response", help="the output against x instead of the graph")] = False,
 ) -> None:
-    """Draws a layer: its graph or its response as SVG, or a page with formula, graph and response as HTML.
+    """Draws a layer: its graph or its response as SVG or PNG, or a page with formula, graph and response as HTML.
 
     Example: evonorm draw evonorm-b0 out.svg
     """
     graph = _graph_of(layer)
     if out.suffix == ".html":
         out.write_text(layer_page(layer, graph, str(graph)))
-    elif out.suffix == ".svg":
-        out.write_text(response_figure(graph).svg if response else graph_svg(graph))
+    elif out.suffix in (".svg", ".png"):
+        svg = response_figure(graph).svg if response else graph_svg(graph)
+        out.write_bytes(svg.encode() if out.suffix == ".svg" else png_of(svg))
     else:
-        raise ValueError(f"a drawing is written to a file that ends in .svg or .html, got {str(out)!r}.")
+        raise ValueError(f"a drawing is written to a file that ends in .svg, .png or .html, got {str(out)!r}.")
     console.print(f"wrote {out}", highlight=False, markup=False)
 
 
@@ -50,12 +52,14 @@ def report(
     out: Annotated[Path | None, typer.Option(help="folder to write to; by default runs/NAME/report")] = None,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Writes a run's report: one HTML file that works offline, its figures as SVG, and their data as CSV.
+    """Writes a run's report: one HTML file that works offline, its figures as SVG and PNG, and their data as CSV.
 
     Example: evonorm report first --against random-first
     """
     path = write_report(runs, name, out, against)
     console.print(f"wrote {path} and {path.parent / 'figures'}", highlight=False, markup=False, soft_wrap=True)
+    if (reason := why_no_png()) is not None:
+        console.print(f"without PNG files: {reason}", highlight=False, markup=False, soft_wrap=True)
 
 
 def dashboard(

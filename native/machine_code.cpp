@@ -37,8 +37,11 @@ class PassTracer {
       : pass_(pass), loads_(pass.loads.size()), sums_(pass.accumulators.size()), by_plane_(by_plane), chains_(chains) {
     traced::recorded() = &trace_;
     for (int32_t chain = 0; chain < chains_; ++chain) start(chain, slots);
-    for (const Instruction& i : pass_.instructions)
+    for (const Instruction& i : pass_.instructions) {
+      ++trace_.instruction;
       for (int32_t chain = 0; chain < chains_; ++chain) compute_in(chain, i);
+    }
+    ++trace_.instruction;
     for (int32_t chain = 0; chain < chains_; ++chain) take_moments(chain);
     for (int32_t chain = 0; chain < chains_; ++chain) finish(chain);
     traced::recorded() = nullptr;

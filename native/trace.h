@@ -33,6 +33,7 @@ struct Node {
   Place where;
   uint32_t bits;
   int32_t chain;  // which of the vectors that are computed side by side
+  int32_t instruction;
 };
 
 class Trace {
@@ -40,24 +41,29 @@ class Trace {
   int32_t add(Act act, int32_t a = -1, int32_t b = -1, int32_t c = -1, uint32_t bits = 0, Place where = {Place::X, 0}) {
     const std::array<int32_t, 8> key{(int32_t)act, a, b, c, (int32_t)bits, where.base, where.index, where.vector};
     const auto found = known_.emplace(key, (int32_t)nodes.size());
-    if (found.second) nodes.push_back({act, a, b, c, where, bits, chain});
+    if (found.second) nodes.push_back({act, a, b, c, where, bits, chain, instruction});
     return found.first->second;
   }
 
-  // Products that only one sum reads go into it.
+  // Products that only one sum of the same instruction reads go into it. Not those of another instruction: a value must
+  // be the same wherever it is computed, or t - mean is not zero where it must be.
   void contract() {
     std::vector<int32_t> uses(nodes.size(), 0);
     for (const Node& node : nodes)
       for (int32_t i : {node.a, node.b, node.c})
         if (i >= 0) ++uses[i];
-    const auto product = [&](int32_t i) { return nodes[i].act == Act::MUL && uses[i] == 1; };
+    const auto product = [&](int32_t i, const Node& sum) {
+      return nodes[i].act == Act::MUL && uses[i] == 1 && nodes[i].instruction == sum.instruction;
+    };
     for (Node& node : nodes) {
       if (node.act != Act::ADD && node.act != Act::SUB) continue;
       const bool sum = node.act == Act::ADD;
-      if (product(node.b)) {
-        node = {sum ? Act::MUL_ADD : Act::NEG_MUL_ADD, nodes[node.b].a, nodes[node.b].b, node.a, node.where, 0, node.chain};
-      } else if (product(node.a)) {
-        node = {sum ? Act::MUL_ADD : Act::MUL_SUB, nodes[node.a].a, nodes[node.a].b, node.b, node.where, 0, node.chain};
+      if (product(node.b, node)) {
+        node.act = sum ? Act::MUL_ADD : Act::NEG_MUL_ADD;
+        node.c = node.a, node.a = nodes[node.b].a, node.b = nodes[node.b].b;
+      } else if (product(node.a, node)) {
+        node.act = sum ? Act::MUL_ADD : Act::MUL_SUB;
+        node.c = node.b, node.b = nodes[node.a].b, node.a = nodes[node.a].a;
       }
     }
   }
@@ -85,7 +91,7 @@ class Trace {
   }
 
   std::vector<Node> nodes;
-  int32_t chain = 0;  // the one that is being recorded
+  int32_t chain = 0, instruction = 0;  // what is being recorded
 
  private:
   std::map<std::array<int32_t, 8>, int32_t> known_;

@@ -24,6 +24,10 @@ CREATE INDEX outcomes_by_verdict ON outcomes(kind, test);
 CREATE TABLE events (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL, time REAL NOT NULL);
 CREATE INDEX events_by_kind ON events(kind);
 """
+# Added later, so a journal that was begun before has it only once a search has gone on with it; questions are answered
+# without it too, by a scan. SQLite uses it only for questions that spell the expression in the same way.
+PARENT = "json_extract(body, '$.parents[0]')"
+PARENT_INDEX = f"CREATE INDEX IF NOT EXISTS proposals_by_parent ON proposals({PARENT}) WHERE {PARENT} IS NOT NULL"
 
 # Locks and shared memory of these do not reach other machines, on which SQLite's WAL relies.
 NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "lustre", "ceph", "afs")
@@ -46,7 +50,7 @@ def create_file(path: Path) -> sqlite3.Connection:
             _use_wal(connection, path)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            connection.executescript(f"BEGIN; {SCHEMA} COMMIT;")
+            connection.executescript(f"BEGIN; {SCHEMA} {PARENT_INDEX}; COMMIT;")
     except BaseException:
         connection.close()
         raise
@@ -69,6 +73,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
             _check_identity(connection, path)
             check_whole(connection)
             _use_wal(connection, path)
+            connection.execute(PARENT_INDEX)
     except BaseException:
         connection.close()
         raise

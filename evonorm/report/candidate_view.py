@@ -7,7 +7,8 @@ from evonorm.journal import Candidate, Reader, Scores, Stage
 from evonorm.layers.source import layer_source
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Line, line_chart
-from evonorm.report.facts import ancestry, duration, readable, verdict
+from evonorm.report.facts import duration, verdict
+from evonorm.report.family import ancestry, children, count_children, readable
 from evonorm.report.figures import PERCENT, Figure
 from evonorm.report.layer_pictures import drawing, formula_picture, response_picture
 from evonorm.report.questions import ask
@@ -45,7 +46,9 @@ def candidate_values(reader: Reader, candidate: Candidate, references: dict[str,
         "curves": curve_figures(stages),
         "stages": [{"name": s.name, "anchor": s.anchor, "steps": s.steps, "seconds": s.seconds,
                     "figures": _short(s.figures)} for s in stages],
-        "ancestry": ancestry(reader, candidate),
+        "ancestry": ancestry(reader, proposal.index),
+        "children": children(reader, proposal.index),
+        "all_children": count_children(reader, proposal.index),
         "use": _use(graph, proposal.name),
         "source": layer_source(graph, f"Candidate{proposal.index}"),
         "genotype": graph.encode(),

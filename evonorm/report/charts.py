@@ -7,6 +7,7 @@ part has presentation attributes for files and a class for the style sheet of a 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from evonorm.graph.markup import Markup, element, joined
 from evonorm.report.chart_frame import (
@@ -84,13 +85,12 @@ def histogram(title: str, edges: Sequence[float], counts: Sequence[int], axes: A
     return frame.svg([*drawn, *(_vertical(frame, name, value) for name, value in marks.items())])
 
 
-@dataclass(frozen=True)
-class Cell:
-    """How many points fall around a place."""
+class Cell(NamedTuple):
+    """How many points fall around a place. A tuple, since a live page makes thousands of them."""
 
     x: float
     y: float
-    count: int
+    points: int
 
 
 def scatter(title: str, cells: Sequence[Cell], marks: Sequence[Mark], references: Sequence[Mark], axes: Axes) -> Markup:
@@ -107,11 +107,12 @@ def scatter(title: str, cells: Sequence[Cell], marks: Sequence[Mark], references
 
 def _density(frame: Frame, cells: Sequence[Cell]) -> list[Markup]:
     """Dots of zero length with round ends, a path for each of a few shades: thousands of cells stay small."""
-    most = math.log1p(max(cell.count for cell in cells))
+    most = math.log1p(max(cell.points for cell in cells))
     shades: dict[int, list[str]] = {}
-    for cell in cells:
-        shade = math.ceil(SHADES * math.log1p(cell.count) / most)
-        shades.setdefault(shade, []).append(f"M{frame.x(cell.x):.1f} {frame.y(cell.y):.1f}h0")
+    across, up = frame.x, frame.y
+    for x, y, points in cells:
+        shade = math.ceil(SHADES * math.log1p(points) / most)
+        shades.setdefault(shade, []).append(f"M{across(x):.1f} {up(y):.1f}h0")
     look = {"stroke": SERIES[0], "stroke-width": 5, "stroke-linecap": "round", "class": f"{series_class(0)} stroke"}
     return [
         element("path", {"d": "".join(words), "opacity": f"{0.2 + 0.8 * shade / SHADES:.2f}", **look})
@@ -194,14 +195,12 @@ def _line(frame: Frame, number: int, line: Line) -> Markup:
 
 def _path(frame: Frame, points: list[tuple[float, float]]) -> str:
     """Straight pieces through the finite points; a value that is not finite leaves a gap."""
-    words, pen_up = [], True
+    words, pen = [], "M"
+    across, up = frame.x, frame.y
     for x, y in points:
-        if not math.isfinite(y):
-            pen_up = True
-            continue
-        clipped = max(-9999.0, min(9999.0, frame.y(y)))
-        words.append(f"{'M' if pen_up else 'L'}{frame.x(x):.1f} {clipped:.1f}")
-        pen_up = False
+        if math.isfinite(y):
+            words.append(f"{pen}{across(x):.1f} {max(-9999.0, min(9999.0, up(y))):.1f}")
+        pen = "L" if math.isfinite(y) else "M"
     return " ".join(words)
 
 

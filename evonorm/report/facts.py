@@ -1,92 +1,70 @@
 """What a page says in words and numbers: what was run, what it cost, who is on top and where they come from."""
 
 import functools
+import json
 import os
 import platform
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from evonorm.graph import Graph, canonical_key
 from evonorm.journal import Candidate, Failed, Outcome, Reader, Rejected, Scores
+from evonorm.report.family import Relative, ancestry
 from evonorm.report.questions import ask
 from evonorm.report.tally import Tally
 
-LONGEST_ANCESTRY = 12
-LOOKED_AT = 500  # best candidates among which equal functions are found
+LOOKED_AT = 500  # best candidates among which equal functions are found, ...
+AT_ONCE = 50  # ... so many in a question
 
 # A search proposes its references first, so there is no need to look through all proposals.
 _REFERENCES = "SELECT idx FROM proposals WHERE idx < 100 AND origin = 'reference'"
 _BEST = """SELECT p.idx, p.graph FROM outcomes o JOIN proposals p USING (idx)
-    WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ?"""
-
-
-@dataclass(frozen=True)
-class Ancestor:
-    """One step back in a candidate's ancestry."""
-
-    index: int
-    origin: str
-    average: float | None
-    formula: str
+    WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ? OFFSET ?"""
+_ENTRY = """SELECT p.graph, o.average, json_extract(o.body, '$.accuracies'), o.steps, o.seconds
+    FROM outcomes o JOIN proposals p USING (idx) WHERE o.idx = ?"""
 
 
 @dataclass(frozen=True)
 class TopEntry:
     """A row of the leaderboard."""
 
-    candidate: Candidate
-    scores: Scores
+    index: int
+    graph: Graph
+    average: float
+    accuracies: dict[str, float]
+    steps: int
+    seconds: float
     twins: int  # candidates with the same canonical form before the top is full
-    ancestry: list[Ancestor]
-
-    @property
-    def index(self) -> int:
-        return self.candidate.proposal.index
-
-    @property
-    def graph(self) -> Graph:
-        return self.candidate.proposal.graph
-
-
-def readable(graph: Graph) -> str:
-    """The formula, or the storage form of a graph whose formula would be too long."""
-    try:
-        return str(graph)
-    except ValueError:
-        return graph.encode()
+    ancestry: list[Relative]
 
 
 def top_entries(reader: Reader, number: int = 10) -> list[TopEntry]:
     """The best candidates by average accuracy, equal functions once."""
     found: dict[str, list[int]] = {}
-    for index, text in ask(reader, _BEST, (LOOKED_AT,)):
+    for index, text in _from_the_best_down(reader):
         key = _key_of(text)
         if key not in found and len(found) == number:
             break
         found.setdefault(key, []).append(index)
-    entries = []
-    for index, *twins in found.values():
-        candidate = reader.candidate(index)
-        assert isinstance(candidate.outcome, Scores)
-        entries.append(TopEntry(candidate, candidate.outcome, len(twins), ancestry(reader, candidate)))
-    return entries
+    return [_entry(reader, index, len(twins)) for index, *twins in found.values()]
+
+
+def _from_the_best_down(reader: Reader) -> Iterator[tuple[int, str]]:
+    for start in range(0, LOOKED_AT, AT_ONCE):
+        yield from ask(reader, _BEST, (AT_ONCE, start))
+
+
+def _entry(reader: Reader, index: int, twins: int) -> TopEntry:
+    text, average, accuracies, steps, seconds = ask(reader, _ENTRY, (index,))[0]
+    graph = Graph.decode(text)
+    return TopEntry(index, graph, average, json.loads(accuracies), steps, seconds, twins, ancestry(reader, index))
 
 
 @functools.lru_cache(2000)  # a live page meets the same graphs again and again
 def _key_of(text: str) -> str:
     return canonical_key(Graph.decode(text))
-
-
-def ancestry(reader: Reader, candidate: Candidate) -> list[Ancestor]:
-    """Parents, grandparents and so on, youngest first."""
-    found: list[Ancestor] = []
-    while candidate.proposal.parents and len(found) < LONGEST_ANCESTRY:
-        candidate = reader.candidate(candidate.proposal.parents[0])
-        average = candidate.outcome.average if isinstance(candidate.outcome, Scores) else None
-        proposal = candidate.proposal
-        found.append(Ancestor(proposal.index, proposal.origin, average, readable(proposal.graph)))
-    return found
 
 
 def verdict(outcome: Outcome | None) -> str:

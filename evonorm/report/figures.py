@@ -170,10 +170,7 @@ def _calibration(tally: Tally, pair: tuple[int, int], link: Link) -> Figure:
     across, up = (scored.anchors[column] for column in pair)
     values = 100 * scored.table[:, pair]
     values = values[~np.isnan(values).any(axis=1)]
-    edges = np.linspace(0, 100, CELLS + 1)
-    counts, _, _ = np.histogram2d(values[:, 0], values[:, 1], (edges, edges))
-    half = 50 / CELLS
-    cells = [Cell(float(edges[i] + half), float(edges[j] + half), int(counts[i, j])) for i, j in np.argwhere(counts)]
+    cells = _cells(values)
     best = [place for place in _best_of_frontier(tally) if not np.isnan(scored.table[place, pair]).any()]
     marks = [_mark(tally, place, pair, link) for place in best]
     references = [
@@ -183,11 +180,24 @@ def _calibration(tally: Tally, pair: tuple[int, int], link: Link) -> Figure:
     ]
     axes = Axes(f"{PERCENT} on {across}", f"{PERCENT} on {up}", *_common_limits(cells, references))
     title = f"{across} against {up}"
-    rows = [(cell.x, cell.y, cell.count) for cell in cells]
     svg = scatter(title, cells, marks, references, axes)
     return Figure(
-        file_name("calibration", across, up), title, svg, (f"{across}_percent", f"{up}_percent", "candidates"), rows
+        file_name("calibration", across, up),
+        title,
+        svg,
+        (f"{across}_percent", f"{up}_percent", "candidates"),
+        list(cells),
     )
+
+
+def _cells(values: np.ndarray) -> list[Cell]:
+    """How many of the points, (candidates, 2) in percent, fall into each cell that has any."""
+    column, row = np.clip(values * CELLS / 100, 0, CELLS - 1).astype(int).T
+    counts = np.bincount(column * CELLS + row)
+    filled = np.flatnonzero(counts)
+    middles = [100 * (place + 0.5) / CELLS for place in range(CELLS)]
+    where = zip((filled // CELLS).tolist(), (filled % CELLS).tolist(), counts[filled].tolist(), strict=True)
+    return [Cell(middles[i], middles[j], count) for i, j, count in where]
 
 
 def _mark(tally: Tally, place: int, pair: tuple[int, int], link: Link) -> Mark:
@@ -230,12 +240,16 @@ def response_figure(graph: Graph) -> Figure:
     """Output against x for several statistics of x; the range leaves out what explodes."""
     curves = responses(graph)
     lines = [Line(f"mean {each.mean:g}, std {each.std:g}", each.x, each.y) for each in curves]
-    finite = np.array([y for each in curves for y in each.y])
-    finite = finite[np.isfinite(finite)]
-    low, high = np.quantile(finite, (0.02, 0.98)) if len(finite) else (-1.0, 1.0)
-    room = max(0.5, 0.15 * (high - low))
-    axes = Axes(
-        "x", "output before the affine", (-4, 4), (max(-50.0, float(low - room)), min(50.0, float(high + room)))
-    )
+    axes = Axes("x", "output before the affine", (-4, 4), _shown_outputs([y for each in curves for y in each.y]))
     rows = [(each.mean, each.std, x, y) for each in curves for x, y in zip(each.x, each.y, strict=True)]
     return Figure("response", "Response to x", line_chart("response", lines, axes), ("mean", "std", "x", "y"), rows)
+
+
+def _shown_outputs(outputs: list[float]) -> tuple[float, float]:
+    """From the 2nd to the 98th percentile with some room, at most 50 beyond the output that is nearest to zero."""
+    finite = np.array([y for y in outputs if abs(y) < 1e30] or [0.0])  # larger ones would leave no room in a double
+    low, high = (float(each) for each in np.quantile(finite, (0.02, 0.98)))
+    nearest = min(max(0.0, low), high)
+    low, high = max(low, nearest - 50), min(high, nearest + 50)
+    room = max(0.5, 0.15 * (high - low), 0.01 * abs(nearest))
+    return low - room, high + room

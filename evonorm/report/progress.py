@@ -28,9 +28,11 @@ def search_progress(scored: Scored, window: int = PAPER_WINDOW) -> Progress:
     """The population at any time is the last `window` scored candidates, as in the search itself."""
     columns = np.column_stack([np.nan_to_num(scored.table), scored.averages]) if len(scored) else np.empty((0, 1))
     ends = np.unique(np.linspace(1, len(scored), min(SAMPLES, len(scored))).round().astype(int))
-    means, spreads = np.empty((len(ends), columns.shape[1])), np.empty((len(ends), columns.shape[1]))
+    best = np.full((len(ends), TOP, columns.shape[1]), np.nan)
+    order = -columns[:, -1]  # a copy: the column itself lies scattered in memory
     for place, end in enumerate(ends):
-        population = columns[max(0, end - window) : end]
-        best = population[np.argpartition(-population[:, -1], min(TOP, len(population)) - 1)[:TOP]]
-        means[place], spreads[place] = best.mean(axis=0), best.std(axis=0)
-    return Progress(ends, scored.spent_steps[ends - 1] if len(ends) else ends, means, spreads)
+        start = max(0, end - window)
+        chosen = np.argpartition(order[start:end], min(TOP, end - start) - 1)[:TOP]
+        best[place, : len(chosen)] = columns[start + chosen]
+    spent = scored.spent_steps[ends - 1] if len(ends) else ends
+    return Progress(ends, spent, np.nanmean(best, axis=1), np.nanstd(best, axis=1))

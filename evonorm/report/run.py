@@ -7,7 +7,8 @@ from typing import Any
 
 from evonorm.graph.markup import element, joined
 from evonorm.journal import Candidate, Failed, Rejected, Scores
-from evonorm.report.facts import readable, what_was_run
+from evonorm.report.facts import what_was_run
+from evonorm.report.family import readable
 from evonorm.report.figures import Figure, funnel_figure
 from evonorm.report.html_report import write_report
 from evonorm.report.run_page import run_page

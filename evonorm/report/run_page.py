@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from evonorm.graph import CATALOG
 from evonorm.graph.markup import Markup
 from evonorm.journal import Reader
-from evonorm.report.facts import Ancestor, TopEntry, duration, population_window, readable, top_entries, what_was_run
+from evonorm.report.facts import TopEntry, duration, population_window, top_entries, what_was_run
+from evonorm.report.family import Relative, readable
 from evonorm.report.figures import (
     Figure,
     NamedTally,
@@ -48,7 +49,7 @@ class Card:
     twins: int
     steps: int
     duration: str
-    ancestry: list[Ancestor]
+    ancestry: list[Relative]
 
 
 @dataclass(frozen=True)
@@ -154,11 +155,11 @@ def _card(entry: TopEntry) -> Card:
         math=formula_picture(entry.graph),
         drawing=drawing(entry.graph),
         response=response_picture(entry.graph),
-        accuracies=entry.scores.accuracies,
-        average=entry.scores.average,
+        accuracies=entry.accuracies,
+        average=entry.average,
         twins=entry.twins,
-        steps=entry.candidate.steps,
-        duration=duration(entry.candidate.seconds),
+        steps=entry.steps,
+        duration=duration(entry.seconds),
         ancestry=entry.ancestry,
     )
 

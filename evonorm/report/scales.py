@@ -15,8 +15,11 @@ class Scale:
     log: bool = False
 
     def __call__(self, value: float) -> float:
-        low, high, value = (math.log10(each) if self.log else each for each in (self.low, self.high, value))
-        return self.start + (value - low) / (high - low) * (self.end - self.start)
+        share = self._share_of_decades(value) if self.log else (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+    def _share_of_decades(self, value: float) -> float:
+        return math.log(value / self.low) / math.log(self.high / self.low)
 
     def ticks(self, wanted: int = 5) -> list[float]:
         if self.log:
@@ -48,6 +51,8 @@ def tick_text(value: float) -> str:
     """A short number for a tick: 20000 is 20k, 0.30000000000000004 is 0.3."""
     if value == 0:
         return "0"
+    if abs(value) >= 1e10:
+        return f"{value:.4g}"
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size * (10 if letter == "k" else 1):
             return f"{value / size:.4g}{letter}"

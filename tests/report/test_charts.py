@@ -101,3 +101,13 @@ def test_the_response_is_the_formula_with_fixed_statistics(formula, expected):
 def test_a_response_that_explodes_still_has_a_chart():
     ET.fromstring(response_figure(Graph.parse("exp(exp(exp(exp(x))))")).svg)
     ET.fromstring(response_figure(Graph.parse("x / (x - x)")).svg)
+
+
+@pytest.mark.parametrize(
+    "formula", ["1 / (x - x)", "-1 / (x - x)", "exp(exp(1 + 1 + 1 + 1)) + 0 * x", "x / square(x - x)"]
+)
+def test_a_response_far_from_zero_still_has_a_chart_with_a_curve_in_it(formula):
+    svg = response_figure(Graph.parse(formula)).svg
+    paths = [each.get("d") for each in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}path")]
+    heights = [float(word.split()[1]) for path in paths for word in re.split("[ML]", path) if word.strip()]
+    assert any(0 < height < 270 for height in heights)

@@ -38,7 +38,7 @@ def test_draw_knows_formulas_responses_and_pages(run, tmp_path):
     [
         (("draw", "pixelnorm-relu", "o.svg"), "no graph to draw"),
         (("draw", "evonorm-b9", "o.svg"), "evonorm"),
-        (("draw", "evonorm-b0", "o.bmp"), ".svg or .html"),
+        (("draw", "evonorm-b0", "o.bmp"), ".svg, .png or .html"),
         (("draw", "evonorm-b0", "/nowhere/at/all/o.svg"), "nowhere"),
         (("report", "nope"), "Known runs: none yet"),
         (("report", "../nope"), "no run"),

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -7,12 +8,15 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from evonorm.journal import Journal
+import evonorm
+from evonorm.journal import Journal, Reader
+from evonorm.report import family
 
 pytest.importorskip("starlette", reason="the dashboard needs the extra 'report'")
 from starlette.testclient import TestClient
@@ -259,3 +263,43 @@ def test_the_command_serves_localhost_only(served):
     port = int(served.rpartition(":")[2])
     listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines() if line.split()[3] == "0A"]
     assert [place.split(":")[0] for place in listening if int(place.split(":")[1], 16) == port] == ["0100007F"]
+
+
+def links(text):
+    return [a["href"] for tag, a in check_escaped(text) if tag == "a"]
+
+
+def test_a_candidate_names_its_parents_and_children(client, runs):
+    records = list(evonorm.Run("night", runs).records())
+    made = Counter(parent for record in records for parent in record["parents"])
+    parent, number = made.most_common(1)[0]
+    text = client.get(f"/runs/night/candidates/{parent}").text
+    after = text.split("<h2>Children</h2>")[1]
+    children = [record for record in records if parent in record["parents"]]
+    assert f"{number} candidates were made from this one" in after
+    assert all(f'href="/runs/night/candidates/{record["index"]}"' in after for record in children)
+    scored = sorted((r for r in children if r["kind"] == "scores"), key=lambda r: -r["average"])
+    shown = [int(place) for place in re.findall(r"candidates/(\d+)", after)]
+    assert shown[: len(scored)] == [record["index"] for record in scored]
+    for child in children:
+        page = client.get(f"/runs/night/candidates/{child['index']}").text
+        assert f"/runs/night/candidates/{parent}" in links(page.split("<h2>Ancestry</h2>")[1].split("<h2>")[0])
+    childless = next(record["index"] for record in records if record["index"] not in made)
+    assert "None so far." in client.get(f"/runs/night/candidates/{childless}").text
+
+
+def test_children_and_ancestors_are_found_by_index_and_without_it(runs):
+    path = runs / "night" / "journal.sqlite"
+    with Reader(path) as reader:
+        for question, values in ((family._CHILDREN, (5, 50)), (family._ANCESTORS, (5, 12))):
+            plan = [row[3] for row in reader.connection.execute(f"EXPLAIN QUERY PLAN {question}", values)]
+            assert not [step for step in plan if step.startswith("SCAN proposals")], plan
+        found = [family.children(reader, index) for index in range(62)]
+        assert any(found)
+    with Journal.open(path) as journal:
+        journal.connection.execute("DROP INDEX proposals_by_parent")  # as in a journal of before there was one
+    with Reader(path) as reader:
+        assert [family.children(reader, index) for index in range(62)] == found
+    Journal.open(path).close()
+    with Reader(path) as reader:
+        assert reader.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'proposals_by_parent'").fetchall()

@@ -1,0 +1,67 @@
+"""Where a candidate comes from and what came of it: ancestors and children, each one question to the journal."""
+
+import functools
+from dataclasses import dataclass
+
+from evonorm.graph import Graph
+from evonorm.journal import Reader
+from evonorm.journal.schema import PARENT
+from evonorm.report.questions import ask
+
+LONGEST_ANCESTRY = 12
+MOST_CHILDREN = 50
+
+_RELATIVE = "p.idx, p.origin, p.graph, o.kind, o.test, o.average"
+_ANCESTORS = f"""WITH RECURSIVE line(depth, idx) AS (
+        SELECT 0, ? UNION ALL
+        SELECT depth + 1, {PARENT} FROM line JOIN proposals USING (idx) WHERE depth < ? AND {PARENT} IS NOT NULL)
+    SELECT {_RELATIVE} FROM line JOIN proposals p USING (idx) LEFT JOIN outcomes o USING (idx)
+    WHERE depth > 0 ORDER BY depth"""  # noqa: S608 (our own words)
+_OF_PARENT = f"FROM proposals WHERE {PARENT} = ?"
+_CHILDREN = f"""SELECT {_RELATIVE} FROM (SELECT idx, origin, graph {_OF_PARENT}) p LEFT JOIN outcomes o USING (idx)
+    ORDER BY o.average DESC, p.idx LIMIT ?"""  # noqa: S608 (our own words)
+
+
+@dataclass(frozen=True)
+class Relative:
+    """A candidate as a line in a list of relatives."""
+
+    index: int
+    origin: str
+    formula: str
+    verdict: str
+    average: float | None
+
+
+def ancestry(reader: Reader, index: int) -> list[Relative]:
+    """Parent, grandparent and so on, youngest first."""
+    return [_relative(*row) for row in ask(reader, _ANCESTORS, (index, LONGEST_ANCESTRY))]
+
+
+def children(reader: Reader, index: int) -> list[Relative]:
+    """The candidates that were made from this one: the best first, then those without scores."""
+    return [_relative(*row) for row in ask(reader, _CHILDREN, (index, MOST_CHILDREN))]
+
+
+def count_children(reader: Reader, index: int) -> int:
+    return int(ask(reader, f"SELECT count(*) {_OF_PARENT}", (index,))[0][0])
+
+
+def readable(graph: Graph) -> str:
+    """The formula, or the storage form of a graph whose formula would be too long."""
+    try:
+        return str(graph)
+    except ValueError:
+        return graph.encode()
+
+
+@functools.lru_cache(2000)  # a live page meets the same ancestors again and again
+def _formula_of(text: str) -> str:
+    return readable(Graph.decode(text))
+
+
+def _relative(
+    index: int, origin: str, graph: str, kind: str | None, test: str | None, average: float | None
+) -> Relative:
+    verdict = f"rejected by {test!r}" if kind == "rejected" else (kind or "in work")
+    return Relative(index, origin, _formula_of(graph), verdict, average)
