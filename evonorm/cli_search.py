@@ -12,7 +12,7 @@ from rich.console import Console
 
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.candidate_page import candidate_page
-from evonorm.experiments.leaderboard import candidate_json, leaderboard, leaderboard_text
+from evonorm.experiments.leaderboard import candidate_json, leaderboard, leaderboard_text, row_json
 from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.experiments.run_search import resume_search, start_search, stored_recipe
 from evonorm.experiments.run_status import run_status
@@ -95,7 +95,7 @@ def top(
     as_json: Annotated[bool, typer.Option("--json", help="for programs")] = False,
     runs: Runs = Path("runs"),
 ) -> None:
-    """The best layers of a run beside its references, equal formulas once.
+    """The best layers of a run beside its references: each function once, by its mean over n runs.
 
     Example: evonorm top first -n 5
     """
@@ -103,7 +103,7 @@ def top(
         rows, references = leaderboard(reader, number), reader.references()
     if as_json:
         found = {
-            "top": [candidate_json(row.candidate) for row in rows],
+            "top": [row_json(row) for row in rows],
             "references": [*map(candidate_json, references)],
         }
         typer.echo(json.dumps(found, indent=2))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -218,13 +218,10 @@ def _train(trial: Trial, task: ProxyTask, checkpoint: Path | None, on_step: Call
 
 def _write(place: Path, curve: Curve, recipe: FitnessRecipe) -> None:
     """A kill or a power cut leaves the whole file or none."""
-    trial = asdict(curve.trial)
-    figures = {"looks": [asdict(each) for each in curve.looks], "steps": curve.steps, "seconds": curve.seconds}
-    figures |= {"error": curve.error, "losses": curve.losses}
-    record: dict[str, Any] = {"trial": trial, **figures, "commit": commit()}
+    record = {**asdict(curve), "commit": commit(), "recipe": settings_to_table(recipe)}
     partial = place.with_suffix(f".{os.getpid()}.partial")
     with partial.open("w") as file:
-        json.dump({**record, "recipe": settings_to_table(recipe)}, file, indent=1)
+        json.dump(record, file)
         file.flush()
         os.fsync(file.fileno())
     partial.replace(place)

@@ -15,9 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evonorm.fitness.free_checks import FREE_CHECKS, screen
-from evonorm.graph import CATALOG, Graph, Node, sample_graph, sample_live_graph
-from evonorm.graph.graph import INITIAL_NODES, PAPER_NODES
-from evonorm.graph.sampling import sample_node
+from evonorm.graph import CATALOG, Graph, sample_graph, sample_live_graph, with_dead_nodes
 from evonorm.kernels.fingerprint import fingerprint
 from evonorm.search import SearchSettings
 from evonorm.search.proposals import different_child
@@ -49,7 +47,7 @@ class Funnel:
 def generators() -> dict[str, Generator]:
     """Who proposes: the paper, ours, and the paper's two mutations of a known layer, once or until it differs."""
     pool = np.random.default_rng(0)
-    known = [(genotype(_formula_graph(name), pool), fingerprint(_formula_graph(name))) for name in KNOWN_LAYERS]
+    known = [(with_dead_nodes(_formula_graph(name), pool), fingerprint(_formula_graph(name))) for name in KNOWN_LAYERS]
     paper, ours = SearchSettings(), SearchSettings(free_checks=True, attempts=ATTEMPTS)
 
     def child(settings: SearchSettings, rng: np.random.Generator) -> Graph:
@@ -62,15 +60,6 @@ def generators() -> dict[str, Generator]:
         "mutants of known layers": partial(child, paper),
         "mutants until different": partial(child, ours),
     }
-
-
-def genotype(graph: Graph, rng: np.random.Generator) -> Graph:
-    """The same function as a search would carry it: filled up with random dead nodes in front to the paper's ten."""
-    missing = max(0, PAPER_NODES - len(graph.nodes))
-    first = len(INITIAL_NODES)
-    dead = [sample_node(rng, first + i) for i in range(missing)]
-    moved = [Node(node.op, tuple(i if i < first else i + missing for i in node.inputs)) for node in graph.nodes]
-    return Graph((*dead, *moved))
 
 
 def run_funnel(propose: Generator, proposals: int, seed: int) -> Funnel:

@@ -1,62 +1,93 @@
-"""The best candidates of a run beside its references, read from the journal."""
+"""The best functions of a run beside its references, read from the journal."""
 
+import math
+from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from rich.text import Text
 
-from evonorm.graph import canonical_key
-from evonorm.journal import Candidate, Reader, Rejected, Scores
-
-SLICE = 50
+from evonorm.graph import Graph, canonical_key
+from evonorm.journal import Candidate, Reader, Rejected, Run, Scores
 
 
 @dataclass(frozen=True)
 class Row:
-    """A candidate and how many others of the same function scored below it."""
+    """A function: the candidate of its best run, and what its runs say on average.
+
+    A rejected run of a function that scored in another counts as accuracy zero, as it does in the search itself.
+    """
 
     candidate: Candidate
-    copies: int = 0
+    accuracies: dict[str, float]
+    runs: int
+    rejected_runs: int
+
+    @property
+    def average(self) -> float:
+        return math.fsum(self.accuracies.values()) / len(self.accuracies)
 
 
 def leaderboard(reader: Reader, length: int) -> list[Row]:
-    """The best average accuracies, each function once as far as its fingerprint or canonical form tells."""
-    best: dict[str, Row] = {}
-    offset = 0
-    while found := reader.best(SLICE, offset):
-        for candidate in found:
-            key = candidate.proposal.function or canonical_key(candidate.proposal.graph)
-            if key in best:
-                best[key] = Row(best[key].candidate, best[key].copies + 1)
-            elif len(best) == length:
-                return list(best.values())
-            else:
-                best[key] = Row(candidate)
-        offset += SLICE
-    return list(best.values())
+    """The best functions by their average over runs, ties to the earlier one.
+
+    Candidates are one function as far as their fingerprint, or else their canonical form, tells. One lucky run does
+    not win: where a function was run again, all of its runs count.
+    """
+    runs: dict[str, list[Run]] = defaultdict(list)
+    for run in reader.runs():
+        runs[run.function or _form(run.graph)].append(run)
+    scored = [each for each in runs.values() if any(run.average is not None for run in each)]
+    scored.sort(key=lambda each: -math.fsum(run.average or 0.0 for run in each) / len(each))
+    return [_row(reader, each) for each in scored[:length]]
+
+
+def _row(reader: Reader, runs: list[Run]) -> Row:
+    scored = sorted((run for run in runs if run.average is not None), key=lambda run: -(run.average or 0.0))
+    candidates = [reader.candidate(run.index) for run in scored]
+    scores = [each.outcome for each in candidates if isinstance(each.outcome, Scores)]
+    means = {
+        anchor: math.fsum(each.accuracies[anchor] for each in scores) / len(runs) for anchor in scores[0].accuracies
+    }
+    return Row(candidates[0], means, len(runs), len(runs) - len(scored))
+
+
+@lru_cache(maxsize=100_000)  # a live display asks again with every score
+def _form(graph: str) -> str:
+    return canonical_key(Graph.decode(graph))
 
 
 def leaderboard_text(rows: list[Row], references: list[Candidate]) -> Text:
-    """Candidates first, then the references; accuracies in %. Lines, not a table: formulas may be long."""
+    """Functions first, then the references; accuracies in %. Lines, not a table: formulas may be long."""
     anchors = _anchors([row.candidate for row in rows] + references)
     heads = ["mean", *(anchor.removesuffix("-nano").removesuffix("-cifar") for anchor in anchors)]
     widths = [max(7, len(head) + 2) for head in heads]
-    text = Text(f"{'':4}{'candidate':>12}{_columns(heads, widths)}   formula, then * gamma + beta\n", style="bold")
+    head = f"{'':4}{'candidate':>12}{'n':>4}{_columns(heads, widths)}   formula, then * gamma + beta\n"
+    text = Text(head, style="bold")
     for rank, row in enumerate(rows, start=1):
-        again = f"   ({row.copies + 1} times)" if row.copies else ""
-        figures = _columns(_figures(row.candidate, anchors), widths)
+        figures = _columns(_percents(row.average, row.accuracies, anchors), widths)
         proposal = row.candidate.proposal
-        text.append(f"{rank:4}{proposal.index:12}{figures}   {proposal.graph}{again}\n", style="not bold")
+        rejected = f"   ({row.rejected_runs} of {row.runs} runs rejected)" if row.rejected_runs else ""
+        text.append(
+            f"{rank:4}{proposal.index:12}{row.runs:4}{figures}   {proposal.graph}{rejected}\n", style="not bold"
+        )
     for reference in references:
         figures = _columns(_figures(reference, anchors), widths)
         text.append(
-            f"{'':4}{reference.proposal.name:>12}{figures}   {reference.proposal.graph}\n", style="not bold dim"
+            f"{'':4}{reference.proposal.name:>12}{1:4}{figures}   {reference.proposal.graph}\n", style="not bold dim"
         )
     return text
 
 
+def row_json(row: Row) -> dict[str, Any]:
+    """For `evonorm top --json`: the candidate of the best run with the function's averages."""
+    means = {"average": row.average, "accuracies": row.accuracies}
+    return {**candidate_json(row.candidate), **means, "runs": row.runs, "rejected_runs": row.rejected_runs}
+
+
 def candidate_json(candidate: Candidate) -> dict[str, Any]:
-    """For `evonorm top --json`."""
+    """One candidate's own run."""
     proposal, outcome = candidate.proposal, candidate.outcome
     return {
         "candidate": proposal.index,
@@ -85,7 +116,11 @@ def _figures(candidate: Candidate, anchors: list[str]) -> list[str]:
     """Mean and anchors of a scored candidate; else one word for what came of it."""
     outcome = candidate.outcome
     if isinstance(outcome, Scores):
-        return [f"{100 * each:.2f}" for each in (outcome.average, *(outcome.accuracies[anchor] for anchor in anchors))]
+        return _percents(outcome.average, outcome.accuracies, anchors)
     if isinstance(outcome, Rejected):
         return [f"rejected by {outcome.test}"]
     return ["in work" if outcome is None else "failed"]
+
+
+def _percents(average: float, accuracies: dict[str, float], anchors: list[str]) -> list[str]:
+    return [f"{100 * each:.2f}" for each in (average, *(accuracies[anchor] for anchor in anchors))]

@@ -122,12 +122,13 @@ def create_search(recipe: Recipe) -> Search:
     if not settings.free_checks:
         screen = partial(reject_without_training, batch_ops=settings.batch_ops)
         return Search(settings, recipe.seed, screen, recipe.references, percentiles=percentiles, gives_up=gives_up)
-    from evonorm.fitness.free_checks import screen as check  # brings torch in, which takes seconds
+    from evonorm.fitness.depth_signal import reject_by_depth  # these bring torch in, which takes seconds
+    from evonorm.fitness.free_checks import screen as check
 
     return Search(
         settings,
         recipe.seed,
-        lambda graph: check(graph, settings.batch_ops).rejected,
+        lambda graph: check(graph, settings.batch_ops).rejected or reject_by_depth(graph, settings.depth_growth),
         recipe.references,
         lambda graph: check(graph, settings.batch_ops).fingerprint,
         percentiles,

@@ -2,13 +2,14 @@
 
 Read `primitives.py` first (the table), then `graph.py` (Node and Graph) and `formula.py` (text <-> graph).
 `sampling.py` and `mutation.py` make new graphs as the paper does, `live_sampling.py` only ones that let x through,
-`simplify.py` tells which are the same function, `catalog.py` holds every layer that the paper names. `drawing.py` (on
-`layout.py`) and `mathml.py` show a graph to people.
+`simplify.py` tells which are the same function, `enumeration.py` goes through all small ones, `catalog.py` holds every
+layer that the paper names. `drawing.py` (on `layout.py`) and `mathml.py` show a graph to people.
 """
 
 from evonorm.graph.catalog import CATALOG as CATALOG
 from evonorm.graph.catalog import Entry as Entry
 from evonorm.graph.drawing import graph_svg as graph_svg
+from evonorm.graph.enumeration import small_graphs as small_graphs
 from evonorm.graph.formula import FormulaError as FormulaError
 from evonorm.graph.graph import Graph as Graph
 from evonorm.graph.graph import Node as Node
@@ -20,5 +21,6 @@ from evonorm.graph.primitives import PRIMITIVES as PRIMITIVES
 from evonorm.graph.primitives import ROWS as ROWS
 from evonorm.graph.primitives import Primitive as Primitive
 from evonorm.graph.sampling import sample_graph as sample_graph
+from evonorm.graph.sampling import with_dead_nodes as with_dead_nodes
 from evonorm.graph.simplify import canonical_key as canonical_key
 from evonorm.graph.simplify import simplify as simplify

@@ -18,6 +18,15 @@ def sample_node(rng: np.random.Generator, number: int, batch_ops: bool = True) -
     return Node(primitive.name, tuple(int(rng.integers(number)) for _ in range(primitive.arity)))
 
 
+def with_dead_nodes(graph: Graph, rng: np.random.Generator, nodes: int = PAPER_NODES, batch_ops: bool = True) -> Graph:
+    """The same function as a search would carry it: filled up to this many nodes with random dead ones in front."""
+    missing = max(0, nodes - len(graph.nodes))
+    first = len(INITIAL_NODES)
+    dead = [sample_node(rng, first + i, batch_ops) for i in range(missing)]
+    moved = [Node(node.op, tuple(i if i < first else i + missing for i in node.inputs)) for node in graph.nodes]
+    return Graph((*dead, *moved))
+
+
 def sample_primitive(rng: np.random.Generator, batch_ops: bool = True) -> Primitive:
     """A row of the table uniformly, then the index set uniformly: an element-wise op is as likely as a whole moment."""
     row = ROWS[rng.integers(len(ROWS))]

@@ -70,8 +70,8 @@ def simplify(graph: Graph) -> Graph:
     """The canonical graph of the same function: without dead nodes, inputs ordered, the sure identities applied."""
     found = {number: Expression(name) for number, name in enumerate(INITIAL_NODES)}
     for number, node in graph.live_nodes:
-        found[number] = _apply(node.op, *(found[i] for i in node.inputs))
-    return _to_graph(found[graph.output])
+        found[number] = apply(node.op, *(found[i] for i in node.inputs))
+    return to_graph(found[graph.output])
 
 
 def canonical_key(graph: Graph) -> str:
@@ -79,7 +79,7 @@ def canonical_key(graph: Graph) -> str:
     return simplify(graph).encode()
 
 
-def _apply(op: str, *inputs: Expression) -> Expression:
+def apply(op: str, *inputs: Expression) -> Expression:
     """`op` of simplified inputs, simplified."""
     if op in _BINARY_RULES:
         return _BINARY_RULES[op](*inputs)
@@ -93,11 +93,11 @@ def _unary(op: str, a: Expression) -> Expression:
         if op == "neg":
             return a.inputs[0]
         if op in _ODD:
-            return _apply("neg", _apply(op, a.inputs[0]))
+            return apply("neg", apply(op, a.inputs[0]))
         if op in _EVEN:
-            return _apply(op, a.inputs[0])
+            return apply(op, a.inputs[0])
     if a.op == "abs" and op in _EVEN_IN_ABS:
-        return _apply(op, a.inputs[0])
+        return apply(op, a.inputs[0])
     if op == "abs" and a.never_negative:
         return a
     if PRIMITIVES[op].moment == "mean":
@@ -114,7 +114,7 @@ def _mean(op: str, a: Expression) -> Expression:
     if inner and inner.moment == "mean" and inner.index_set != "bwh":
         assert inner.index_set is not None
         if _AVERAGED_AXES[inner.index_set] < _AVERAGED_AXES[index_set]:
-            return _apply(op, a.inputs[0])  # the mean of equally large means is the mean of all
+            return apply(op, a.inputs[0])  # the mean of equally large means is the mean of all
     return Expression(op, (a,))
 
 
@@ -125,10 +125,10 @@ def _ordered(op: str, a: Expression, b: Expression) -> Expression:
 def _add(a: Expression, b: Expression) -> Expression:
     if ZERO in (a, b):
         return b if a == ZERO else a
-    if _apply("neg", a) == b:
+    if apply("neg", a) == b:
         return ZERO
     if a.op == b.op == "neg":
-        return _apply("neg", _add(a.inputs[0], b.inputs[0]))
+        return apply("neg", _add(a.inputs[0], b.inputs[0]))
     return _ordered("add", a, b)
 
 
@@ -139,15 +139,15 @@ def _mul(a: Expression, b: Expression) -> Expression:
         return b if a == ONE else a
     for one, other in ((a, b), (b, a)):
         if one.op == "neg":
-            return _apply("neg", _mul(one.inputs[0], other))
-    return _apply("square", a) if a == b else _ordered("mul", a, b)
+            return apply("neg", _mul(one.inputs[0], other))
+    return apply("square", a) if a == b else _ordered("mul", a, b)
 
 
 def _div(a: Expression, b: Expression) -> Expression:
     if a == ZERO or b == ONE:
         return a
     if a.op == "neg":
-        return _apply("neg", _div(a.inputs[0], b))
+        return apply("neg", _div(a.inputs[0], b))
     return Expression("div", (a, b))
 
 
@@ -165,7 +165,7 @@ def _max(a: Expression, b: Expression) -> Expression:
 _BINARY_RULES = {"add": _add, "mul": _mul, "div": _div, "max": _max}
 
 
-def _to_graph(output: Expression) -> Graph:
+def to_graph(output: Expression) -> Graph:
     numbers: dict[Expression, int] = {Expression(name): number for number, name in enumerate(INITIAL_NODES)}
     nodes: list[Node] = []
 

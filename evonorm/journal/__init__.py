@@ -18,6 +18,7 @@ from evonorm.journal.outcomes import outcome_to_json as outcome_to_json
 from evonorm.journal.proposals import Proposal as Proposal
 from evonorm.journal.reader import Candidate as Candidate
 from evonorm.journal.reader import Reader as Reader
+from evonorm.journal.reader import Run as Run
 from evonorm.journal.run_folder import NoSuchRunError as NoSuchRunError
 from evonorm.journal.run_folder import RunFolder as RunFolder
 from evonorm.journal.run_folder import find_run as find_run

@@ -13,7 +13,7 @@ class Proposal:
 
     index: int
     graph: Graph
-    origin: str  # "random", "mutation" or "reference"
+    origin: str  # "random", "mutation", "enumerated" or "reference"
     seed: int  # of its evaluation
     parents: tuple[int, ...] = ()
     seen: int = 0  # how many outcomes of trained candidates the search knew when it made this one

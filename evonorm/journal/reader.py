@@ -24,6 +24,10 @@ _LEDGER = """
 _SETTLED = """
     SELECT CASE kind WHEN 'rejected' THEN 'rejected: ' || test ELSE kind || ' reused' END AS verdict, count(*)
     FROM outcomes JOIN proposals USING (idx) WHERE free GROUP BY verdict ORDER BY verdict"""
+_RUNS = """
+    SELECT idx, graph, proposals.body ->> 'function' AS function, average FROM outcomes JOIN proposals USING (idx)
+    WHERE NOT free AND origin != 'reference' AND (average IS NOT NULL OR (kind = 'rejected' AND function IS NOT NULL))
+    ORDER BY idx"""
 _SLICES = {  # from a place on, with the column of a row that holds its place
     "index": (f"{_JOINED} WHERE p.idx > ? ORDER BY p.idx LIMIT 2000", 0),
     "arrival": (f"{_JOINED} WHERE o.arrival > ? ORDER BY o.arrival LIMIT 2000", 9),
@@ -49,6 +53,16 @@ class LedgerRow:
     candidates: int
     steps: int
     seconds: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """An evaluation that was paid for, of a layer that scored or of a function that is told by its fingerprint."""
+
+    index: int
+    graph: str  # encoded
+    function: str | None
+    average: float | None  # None where it was rejected
 
 
 class Reader:
@@ -91,6 +105,10 @@ class Reader:
     def best(self, limit: int, offset: int = 0) -> list[Candidate]:
         """Scored candidates by average accuracy, references not among them; ties go to the earlier one."""
         return [_candidate(row) for row in self._rows(_BEST, (limit, offset))]
+
+    def runs(self) -> list[Run]:
+        """What an average over the runs of a function needs; references and reused scores are not among them."""
+        return [Run(*row) for row in self._rows(_RUNS)]
 
     def best_by_anchor(self) -> dict[str, float]:
         """The best accuracy on each anchor, references not among them; reads every score once."""

@@ -20,10 +20,15 @@ class Member:
 
 
 class Population:
-    """Forgets the oldest member when a new one comes in over the window. Never larger than the window."""
+    """Forgets the oldest member when a new one comes in over the window. Never larger than the window.
 
-    def __init__(self, window: int) -> None:
+    With `genotypes_per_function` above 0 no function has more members than that: another one of it takes the place of
+    its oldest and drives nobody else out. Otherwise one good function fills the window, since its duplicates are free.
+    """
+
+    def __init__(self, window: int, genotypes_per_function: int = 0) -> None:
         self.window = window
+        self.genotypes_per_function = genotypes_per_function
         self.anchors: tuple[str, ...] = ()
         self.added = 0
         self._members: list[Member] = []  # a ring: the place of a new one is added % window
@@ -39,10 +44,21 @@ class Population:
         if tuple(sorted(accuracies)) != self.anchors:
             raise ValueError(f"candidate {index} has scores on {sorted(accuracies)}, the population on {self.anchors}.")
         member = Member(index, graph, self._row(accuracies), function)
-        place = self.added % self.window
+        place = self._crowded_place(function)
+        if place is None:
+            place = self.added % self.window
+            self.added += 1
         self._members[place : place + 1] = [member]
         self._scores[place] = member.accuracies
-        self.added += 1
+
+    def _crowded_place(self, function: str | None) -> int | None:
+        """The place of this function's oldest member, if the function may have no more of them."""
+        if not self.genotypes_per_function or function is None:
+            return None
+        same = [place for place, member in enumerate(self._members) if member.function == function]
+        if len(same) < self.genotypes_per_function:
+            return None
+        return min(same, key=lambda place: self._members[place].index)
 
     def _row(self, accuracies: dict[str, float]) -> tuple[float, ...]:
         return tuple(accuracies[anchor] for anchor in self.anchors)

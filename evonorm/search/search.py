@@ -2,19 +2,21 @@
 
 import hashlib
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import numpy as np
 
-from evonorm.graph import CATALOG, Graph
+from evonorm.graph import CATALOG, Graph, with_dead_nodes
 from evonorm.journal import Candidate, Outcome, Proposal, Rejected, Scores
 from evonorm.search.ceilings import NEVER_STOPPED, Ceilings
-from evonorm.search.evolution import Evolution
+from evonorm.search.evolution import Draft, Evolution
 from evonorm.search.functions import KnownFunctions
 from evonorm.search.hurdles import Hurdles
 from evonorm.search.population import Population
 from evonorm.search.proposals import Fingerprint, no_fingerprint
 from evonorm.search.random_search import RandomSearch
 from evonorm.search.settings import SearchSettings
+from evonorm.search.start import ENUMERATED, small_survivors
 
 Screen = Callable[[Graph], Rejected | None]
 
@@ -52,7 +54,7 @@ class Search:
         self.method: Evolution | RandomSearch = (
             Evolution(settings, fingerprint) if settings.method == "evolution" else RandomSearch(settings)
         )
-        self.population = Population(settings.window)
+        self.population = Population(settings.window, settings.genotypes_per_function)
         self.functions = KnownFunctions(settings.runs_per_function)
         self.hurdles = Hurdles(percentiles, settings.window)
         self.ceilings = Ceilings(gives_up)
@@ -62,6 +64,7 @@ class Search:
         self.known_steps = 0  # training steps in these
         self._waiting: dict[int, Proposal] = {}  # sent and not yet known, in the order of proposals
         self._told: dict[int, Outcome] = {}
+        self._started = settings.start == "random"  # whether what it begins with has all been proposed
 
     @property
     def candidates(self) -> int:
@@ -87,7 +90,7 @@ class Search:
         return proposal
 
     def _propose(self, index: int) -> Proposal:
-        draft = self.method.propose(self.population, np.random.default_rng([self.seed, index]))
+        draft = self._draft(index)
         settled: Rejected | Scores | None = self.screen(draft.graph)
         function = self.fingerprint(draft.graph) if settled is None else None
         if function is not None:
@@ -105,6 +108,19 @@ class Search:
             reused=settled if isinstance(settled, Scores) else None,
             ceilings=self._ceilings(index, function) if settled is None else (),
         )
+
+    def _draft(self, index: int) -> Draft:
+        rng, number = np.random.default_rng([self.seed, index]), index - len(self.references)
+        if not self._started and number < len(self._start):
+            graph = with_dead_nodes(self._start[number], rng, self.settings.nodes, self.settings.batch_ops)
+            return Draft(graph, ENUMERATED)
+        return self.method.propose(self.population, rng)
+
+    @cached_property
+    def _start(self) -> list[Graph]:
+        """What the search begins with. A session that goes on after that never asks for it."""
+        size, batch_ops = self.settings.start_size, self.settings.batch_ops
+        return small_survivors(size, batch_ops, lambda graph: self.screen(graph) is None, self.fingerprint, self.seed)
 
     def _hurdles(self, function: str | None) -> tuple[float, ...]:
         """None for another run of a function that got through: its average is what is wanted, good or bad."""
@@ -141,6 +157,7 @@ class Search:
 
     def _register(self, proposal: Proposal) -> None:
         self.proposed = max(self.proposed, proposal.index + 1)
+        self._started = self._started or proposal.origin not in ("reference", ENUMERATED)
         if proposal.settled is None:
             self.sent += 1
             self._waiting[proposal.index] = proposal

@@ -1,5 +1,6 @@
 """The recipe's [search] table. The defaults are the paper's (appendix "Evolution")."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,12 +22,16 @@ class SearchSettings:
     lag: int = 8  # strict order: how many candidates may be in training at once
     # Not in the paper, and off unless a recipe asks for it:
     generator: Literal["paper", "live"] = "paper"  # "live" draws random graphs that let x through
-    free_checks: bool = False  # turns down in a millisecond what cannot work; the next two need it
+    free_checks: bool = False  # turns down in a millisecond what cannot work; all below need it
+    depth_growth: float = 0.0  # powers of ten a layer by which the scale may move through depth; 0 does not ask
     attempts: int = 1  # draws of a child until it is another function than its parent
     runs_per_function: int = 0  # equal functions share one score, the best tenth's averaged over up to so many runs
+    genotypes_per_function: int = 0  # of one function in the population at once; a new one takes the oldest's place
+    start: Literal["random", "enumerated"] = "random"  # "enumerated" begins with every small expression
+    start_size: int = 2  # nodes of the largest of these
 
     def __post_init__(self) -> None:
-        for name in ("window", "smallest_tournament", "mutations", "nodes", "lag", "attempts"):
+        for name in ("window", "smallest_tournament", "mutations", "nodes", "lag", "attempts", "start_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if not 0 < self.tournament_share <= 1:
@@ -35,5 +40,24 @@ class SearchSettings:
             raise ValueError(f"fresh_share must lie in 0 to 1, got {self.fresh_share}.")
         if self.runs_per_function < 0:
             raise ValueError(f"runs_per_function must not be negative (0 trains all), got {self.runs_per_function}.")
-        if not self.free_checks and (self.attempts > 1 or self.runs_per_function > 0):
-            raise ValueError("attempts above 1 and runs_per_function above 0 need free_checks = true.")
+        if self.genotypes_per_function < 0:
+            raise ValueError(
+                f"genotypes_per_function must not be negative (0 is any number), got {self.genotypes_per_function}."
+            )
+        if self.start_size > min(3, self.nodes):
+            raise ValueError(f"start_size must not be above 3 nor nodes ({self.nodes}), got {self.start_size}.")
+        if not 0 <= self.depth_growth < math.inf:
+            raise ValueError(f"depth_growth must not be negative (0 does not ask), got {self.depth_growth}.")
+        if not self.free_checks and (needing := self._needs_checks()):
+            raise ValueError(f"{', '.join(needing)} need free_checks = true, since they go by what the checks find.")
+
+    def _needs_checks(self) -> list[str]:
+        """The settings away from their default that go by fingerprints or come after the checks."""
+        asked = {
+            "attempts": self.attempts > 1,
+            "runs_per_function": self.runs_per_function > 0,
+            "genotypes_per_function": self.genotypes_per_function > 0,
+            "depth_growth": self.depth_growth > 0,
+            "start": self.start == "enumerated",
+        }
+        return [name for name, is_asked in asked.items() if is_asked]

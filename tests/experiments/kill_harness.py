@@ -42,6 +42,9 @@ CHEAP = Recipe(
         free_checks=True,
         attempts=5,
         runs_per_function=3,
+        genotypes_per_function=2,
+        start="enumerated",
+        start_size=1,
     ),
     workers=WorkerSettings(number=2, pin=False),
 )

@@ -132,7 +132,7 @@ def test_a_file_serves_every_recipe_that_would_train_the_same(tmp_path):
 
 def test_half_a_file_is_no_result(tmp_path, monkeypatch):
     trial = work()[0][0]
-    monkeypatch.setattr(calibrate.json, "dump", lambda record, file, indent: file.write("{") and 1 / 0)
+    monkeypatch.setattr(calibrate.json, "dump", lambda record, file: file.write("{") and 1 / 0)
     with pytest.raises(ZeroDivisionError):
         list(measure(work()[:1], tmp_path, fake))
     assert kept_curve(trial, CHEAP, tmp_path) is None

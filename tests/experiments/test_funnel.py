@@ -5,9 +5,9 @@ import pytest
 from rich.console import Console
 
 from evonorm.experiments.false_alarms import rejected_graphs, upper_bound
-from evonorm.experiments.funnel import KNOWN_LAYERS, funnel_table, generators, genotype, run_funnel
+from evonorm.experiments.funnel import KNOWN_LAYERS, funnel_table, generators, run_funnel
 from evonorm.fitness.free_checks import FREE_CHECKS, READS_X, screen
-from evonorm.graph import CATALOG, Graph
+from evonorm.graph import CATALOG, Graph, with_dead_nodes
 from evonorm.kernels.fingerprint import fingerprint
 
 
@@ -33,7 +33,7 @@ def test_a_seed_repeats_it():
 @pytest.mark.parametrize("name", KNOWN_LAYERS)
 def test_a_genotype_is_the_same_function(name):
     graph = Graph.parse(CATALOG[name].formula)
-    filled = genotype(graph, np.random.default_rng(0))
+    filled = with_dead_nodes(graph, np.random.default_rng(0))
     assert len(filled.nodes) == max(10, len(graph.nodes))
     assert fingerprint(filled) == fingerprint(graph)
 

@@ -1,0 +1,112 @@
+"""How signal and gradient fare through depth with each layer, and whether that tells what cannot be trained.
+
+    python -m evonorm.experiments.depth_signal --random 20
+    python -m evonorm.experiments.depth_signal --trained runs/calibrate --anchor efficientnet-nano --gate 0.15
+
+The first prints the figures of the catalog and of random survivors of the free checks. The second takes the layers
+that `evonorm calibrate` has trained on an anchor and counts, for several limits, how many of those that stayed below
+the gate a limit would have turned down, and how many of the others.
+"""
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from evonorm.experiments.calibrate import random_survivors
+from evonorm.experiments.false_alarms import upper_bound
+from evonorm.fitness.depth_signal import DepthSignal, depth_signal
+from evonorm.graph import CATALOG, Graph
+
+LIMITS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
+console = Console(width=140)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A layer with its signal and the accuracy that its training ended with, averaged over seeds."""
+
+    layer: str
+    signal: DepthSignal
+    accuracy: float
+
+
+def graph_of(layer: str) -> Graph | None:
+    """None for a layer with a name that the formula language cannot say."""
+    formula = CATALOG[layer].formula if layer in CATALOG else layer
+    return Graph.parse(formula) if formula else None
+
+
+def trained_layers(folder: Path, anchor: str) -> list[Trained]:
+    """What a calibration has kept about this anchor: the last look of every layer, 0 for a run that blew up."""
+    accuracies: dict[str, list[float]] = {}
+    for path in sorted(folder.glob(f"{anchor}-*.json")):
+        record = json.loads(path.read_text())
+        if record["error"] is None:
+            accuracies.setdefault(record["trial"]["layer"], []).append(record["looks"][-1]["accuracy"] or 0.0)
+    if not accuracies:
+        raise ValueError(f"{folder} has no training on {anchor}. Make some with: evonorm calibrate --keep {folder}")
+    graphs = {layer: graph_of(layer) for layer in accuracies}
+    return [
+        Trained(layer, depth_signal(graph), sum(accuracies[layer]) / len(accuracies[layer]))
+        for layer, graph in graphs.items()
+        if graph is not None
+    ]
+
+
+def limit_rows(trained: Sequence[Trained], gate: float) -> list[list[str]]:
+    """For each limit: of those below the gate how many it turns down, of the others how many, with an upper bound."""
+    bad = [each for each in trained if each.accuracy < gate]
+    good = [each for each in trained if each.accuracy >= gate]
+    rows = []
+    for limit in LIMITS:
+        caught, lost = (sum(each.signal.largest_growth > limit for each in group) for group in (bad, good))
+        bound = f"{upper_bound(lost, len(good)):.1%}" if good else "-"
+        rows.append([f"{limit:g}", f"{caught} of {len(bad)}", f"{lost} of {len(good)}", bound])
+    return rows
+
+
+def print_signals(rows: Sequence[tuple[str, DepthSignal, str]]) -> None:
+    """Growths are powers of ten per layer."""
+    table = Table("layer", "forward", "backward", "likeness of samples", "accuracy")
+    for layer, signal, accuracy in rows:
+        figures = (signal.forward, signal.backward, signal.likeness)
+        table.add_row(layer, *(f"{figure:.3f}" for figure in figures), accuracy)
+    console.print(table, markup=False)
+
+
+def print_catalog(number: int, seed: int) -> None:
+    graphs = {layer: graph_of(layer) for layer in [*CATALOG, *random_survivors(number, seed)] if "-top" not in layer}
+    print_signals([(layer, depth_signal(graph), "") for layer, graph in graphs.items() if graph])
+
+
+def print_trained(folder: Path, anchor: str, gate: float) -> None:
+    trained = sorted(trained_layers(folder, anchor), key=lambda each: each.signal.largest_growth)
+    print_signals([(each.layer, each.signal, f"{100 * each.accuracy:.1f} %") for each in trained])
+    table = Table("limit", f"turned down, of those below {gate:.0%}", "of the others", "at 95 % confidence at most")
+    for row in limit_rows(trained, gate):
+        table.add_row(*row)
+    console.print(table)
+
+
+def main() -> None:
+    """Reads the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--random", type=int, default=20, help="survivors of the free checks beside the catalog")
+    parser.add_argument("--seed", type=int, default=0, help="of the survivors")
+    parser.add_argument("--trained", type=Path, help="the folder of a calibration")
+    parser.add_argument("--anchor", default="efficientnet-nano")
+    parser.add_argument("--gate", type=float, default=0.15)
+    chosen = parser.parse_args()
+    if chosen.trained is None:
+        print_catalog(chosen.random, chosen.seed)
+    else:
+        print_trained(chosen.trained, chosen.anchor, chosen.gate)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Signal and gradient through a deep random net with a layer, without training and without torch. Not in the paper.
+
+The net is a chain: the layer as it is before training, then a random separable convolution that keeps the scale, and so
+on. Where the signal or its gradient grows or shrinks by a constant factor a layer, a deep net begins out of scale;
+where all samples come out alike, it begins blind. A measurement first: whether it predicts what cannot be trained is
+for `evonorm.experiments.depth_signal` to show, and recipes leave the rejection off.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from evonorm.graph import Graph
+from evonorm.journal import Rejected
+from evonorm.kernels.small_arrays import Array, Probes, run_small
+
+DEPTH_SIGNAL = "free:depth-signal"
+DEPTH = 30
+SIDE, CHANNELS_OF_GROUP, SAMPLES, GROUPS = 3, 2, 4, 32  # maps of 3 x 3 pixels; 64 channels
+CHANNELS = CHANNELS_OF_GROUP * GROUPS
+
+
+@dataclass(frozen=True)
+class DepthSignal:
+    """What reaches the end of the chain; growths are powers of ten per layer, NaN where something is not finite.
+
+    Attributes:
+        forward: growth of the signal's root mean square from the first layer's output to the last one's.
+        backward: growth of the gradient from the last layer's input back to the first one's.
+        likeness: correlation between samples at the end, averaged over pairs: 1 where the net cannot tell them apart.
+    """
+
+    forward: float
+    backward: float
+    likeness: float
+
+    @property
+    def finite(self) -> bool:
+        return math.isfinite(self.forward) and math.isfinite(self.backward)
+
+    @property
+    def largest_growth(self) -> float:
+        """By how many powers of ten a layer the scale moves, up or down; infinite where nothing finite arrives."""
+        return max(abs(self.forward), abs(self.backward)) if self.finite else math.inf
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """A random convolution on one map size: over pixels (s, s), then over channels (c, c); scale is kept on average."""
+
+    pixels: Array
+    channels: Array
+
+    def forward(self, x: Array) -> Array:
+        mixed = np.einsum("ts,pskbg->ptkbg", self.pixels, x)
+        flat = np.moveaxis(mixed, 3, 2).reshape(-1, CHANNELS)  # (p s b, k g)
+        return self._unflat(flat @ self.channels, x.shape)
+
+    def backward(self, gradient: Array) -> Array:
+        flat = np.moveaxis(gradient, 3, 2).reshape(-1, CHANNELS) @ self.channels.T
+        return np.einsum("ts,ptkbg->pskbg", self.pixels, self._unflat(flat, gradient.shape))
+
+    def _unflat(self, flat: Array, shape: tuple[int, ...]) -> Array:
+        p, s, k, b, g = shape
+        return np.moveaxis(flat.reshape(p, s, b, k, g), 2, 3)
+
+
+def depth_signal(graph: Graph, depth: int = DEPTH) -> DepthSignal:
+    """Runs the chain forth and back in float64; the same numbers for every graph and on every call."""
+    x, gradient, mixings = deep_net(depth)
+    v0, v1 = np.zeros((1, 1, CHANNELS_OF_GROUP, 1, GROUPS)), np.ones((1, 1, CHANNELS_OF_GROUP, 1, GROUPS))
+    inputs, first, last = [], math.nan, math.nan
+    with np.errstate(all="ignore"):
+        for mixing in mixings:
+            inputs.append(x)
+            output = np.broadcast_to(run_small(graph, Probes(x, v0, v1, np.zeros_like(x)))[0], x.shape)
+            first, last = (first if len(inputs) > 1 else _rms(output)), _rms(output)
+            x = mixing.forward(output)
+        last_gradient = math.nan
+        for mixing, at in zip(reversed(mixings), reversed(inputs), strict=True):
+            _, gradient = run_small(graph, Probes(at, v0, v1, mixing.backward(gradient)))
+            last_gradient = _rms(gradient) if math.isnan(last_gradient) else last_gradient
+        steps = max(1, depth - 1)
+        return DepthSignal(_growth(first, last, steps), _growth(last_gradient, _rms(gradient), steps), _likeness(x))
+
+
+def reject_by_depth(graph: Graph, limit: float) -> Rejected | None:
+    """Turns a layer down that moves the scale by more than `limit` powers of ten a layer; 0 asks nothing."""
+    if limit == 0:
+        return None
+    signal = depth_signal(graph)
+    if signal.largest_growth <= limit:
+        return None
+    finite = {"forward": signal.forward, "backward": signal.backward} if signal.finite else {"finite": False}
+    return Rejected(DEPTH_SIGNAL, None, finite)
+
+
+@cache
+def deep_net(depth: int) -> tuple[Array, Array, tuple[Mixing, ...]]:
+    """Input, output gradient and convolutions. Samples differ in their maps' means too, as pictures do."""
+    draw = np.random.RandomState(20200406)  # numpy promises the stream of this old generator for ever
+    shape = (1, SIDE * SIDE, CHANNELS_OF_GROUP, SAMPLES, GROUPS)
+    means = draw.standard_normal((1, 1, CHANNELS_OF_GROUP, SAMPLES, GROUPS))
+    x = (draw.standard_normal(shape) + means) / math.sqrt(2)
+    near = _near()
+    mixings = []
+    for _ in range(depth):
+        pixels = draw.standard_normal(near.shape) * near
+        pixels /= np.sqrt(np.square(pixels).sum(axis=1, keepdims=True))
+        mixings.append(Mixing(pixels, draw.standard_normal((CHANNELS, CHANNELS)) / math.sqrt(CHANNELS)))
+    return x, draw.standard_normal(shape), tuple(mixings)
+
+
+def _near() -> Array:
+    """Which pixels a 3 x 3 window around a pixel covers, zero padding around the map."""
+    rows, columns = np.divmod(np.arange(SIDE * SIDE), SIDE)
+    apart = np.maximum(abs(rows[:, None] - rows), abs(columns[:, None] - columns))
+    return (apart <= 1).astype(float)
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+def _growth(start: float, end: float, steps: int) -> float:
+    """NaN for what died out altogether as well: there is no scale to speak of."""
+    if not (0 < start < math.inf and 0 < end < math.inf):
+        return math.nan
+    return math.log10(end / start) / steps
+
+
+def _likeness(x: Array) -> float:
+    samples = np.moveaxis(x, 3, 0).reshape(SAMPLES, -1)
+    if not np.isfinite(samples).all() or not samples.std(axis=1).all():
+        return math.nan
+    found = np.asarray(np.corrcoef(samples))
+    return float(found[np.triu_indices(SAMPLES, 1)].mean())

@@ -1,0 +1,93 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from evonorm.experiments.funnel import KNOWN_LAYERS
+from evonorm.fitness.depth_signal import CHANNELS, GROUPS, SIDE, deep_net, depth_signal, reject_by_depth
+from evonorm.graph import CATALOG, Graph
+from evonorm.layers import NormAct
+
+
+def signal_of(name):
+    return depth_signal(Graph.parse(CATALOG[name].formula if name in CATALOG else name))
+
+
+def as_torch(values):
+    """(p, s, k, b, g) as (b, c, h, w), channels of a group side by side as torch has them."""
+    _, _, k, b, g = values.shape
+    return torch.from_numpy(np.ascontiguousarray(values[0].transpose(2, 3, 1, 0))).reshape(b, g * k, SIDE, SIDE)
+
+
+@pytest.mark.parametrize("formula", ["x * sigmoid(v1 * x) / std_whcg(x)", "max(x / std_bwh(x) + v0, 0)"])
+def test_the_chain_is_a_net_of_layers_and_convolutions(formula):
+    """Against the same net made of torch's own parts and differentiated by torch."""
+    depth = 4
+    x, gradient, mixings = deep_net(depth)
+    signal = as_torch(x).requires_grad_()
+    inputs, outputs, at = [], [], signal
+    for mixing in mixings:
+        at.retain_grad()
+        inputs.append(at)
+        layer = NormAct(formula, CHANNELS, groups=GROUPS).double()
+        outputs.append(layer(at))
+        # our channels are numbered k * GROUPS + g, torch's g * k
+        order = np.arange(CHANNELS).reshape(-1, GROUPS).T.ravel()
+        channels = torch.from_numpy(mixing.channels[np.ix_(order, order)])
+        flat = torch.einsum("ts,bcs,cd->bdt", torch.from_numpy(mixing.pixels), outputs[-1].flatten(2), channels)
+        at = flat.reshape(outputs[-1].shape)
+    at.backward(as_torch(gradient))
+
+    def rms(tensor):
+        return float(tensor.detach().square().mean().sqrt())
+
+    found = depth_signal(Graph.parse(formula), depth)
+    assert found.forward == pytest.approx(math.log10(rms(outputs[-1]) / rms(outputs[0])) / 3, abs=1e-9)
+    assert found.backward == pytest.approx(math.log10(rms(inputs[0].grad) / rms(inputs[-1].grad)) / 3, abs=1e-9)
+    samples = np.corrcoef(at.detach().flatten(1).numpy())
+    assert found.likeness == pytest.approx(samples[np.triu_indices(4, 1)].mean(), abs=1e-9)
+
+
+def test_convolutions_keep_the_scale():
+    nothing = depth_signal(Graph.parse("x + 0"))
+    assert abs(nothing.forward) < 0.02
+    assert abs(nothing.backward) < 0.02
+
+
+@pytest.mark.parametrize("name", KNOWN_LAYERS)
+def test_good_layers_keep_the_scale_to_a_fifth_a_layer(name):
+    assert signal_of(name).largest_growth < math.log10(1.2)
+
+
+@pytest.mark.parametrize("name", ["b0-no-global", "b0-add", "x * x", "exp(x)", "1 / x"])
+def test_layers_that_cannot_be_trained_do_not(name):
+    assert signal_of(name).largest_growth > 1
+
+
+def test_what_a_known_factor_does():
+    half = depth_signal(Graph.parse("x * sigmoid(0)"))
+    plain = depth_signal(Graph.parse("x"))
+    assert half.forward - plain.forward == pytest.approx(math.log10(0.5))
+    assert half.backward - plain.backward == pytest.approx(math.log10(0.5))
+    assert half.likeness == pytest.approx(plain.likeness)
+
+
+def test_samples_that_cannot_be_told_apart_are_alike():
+    assert signal_of("random").likeness == pytest.approx(1.0, abs=1e-3)
+    assert signal_of("evonorm-b0").likeness < 0.5
+
+
+def test_the_test_names_itself_and_asks_nothing_at_zero():
+    wild = Graph.parse("exp(x)")
+    assert reject_by_depth(wild, 0.0) is None
+    assert reject_by_depth(wild, 1.0).test == "free:depth-signal"
+    assert reject_by_depth(wild, 1.0).figures == {"finite": False}
+    b0 = Graph.parse(CATALOG["evonorm-b0"].formula)
+    assert reject_by_depth(b0, 0.5) is None
+    assert reject_by_depth(b0, 0.001).figures["backward"] > 0.001
+
+
+def test_a_call_leaves_no_trace():
+    one, two = (signal_of("evonorm-s0") for _ in range(2))
+    assert one == two
