@@ -156,11 +156,22 @@ def _edge(layout: Layout, source: int, target: int, port: float) -> Markup:
     tip = points[-1][1] - NODE_HEIGHT / 2 - 1
     points[-1] = (port, tip - 3)
     path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
-    for (x0, y0), (x1, y1) in pairwise(points):
+    for ((x0, y0), (x1, y1)), (lean0, lean1) in zip(pairwise(points), pairwise(_leans(points)), strict=True):
         bend = (y1 - y0) / 2
-        path += f" C{x0:.1f} {y0 + bend:.1f} {x1:.1f} {y1 - bend:.1f} {x1:.1f} {y1:.1f}"
+        before, after = x0 + bend * lean0, x1 - bend * lean1
+        path += f" C{before:.1f} {y0 + bend:.1f} {after:.1f} {y1 - bend:.1f} {x1:.1f} {y1:.1f}"
     head = f"M{port - 3.5:.1f} {tip - 6:.1f} L{port:.1f} {tip:.1f} L{port + 3.5:.1f} {tip - 6:.1f}"
     return joined(element("path", {"d": path}), element("path", {"d": head}))
+
+
+def _leans(points: list[tuple[float, float]]) -> list[float]:
+    """How far an edge leans at each point, in x for each y: upright at its ends, where it turns, and where it waits.
+
+    In between the gentler of its two pieces, so that a long edge runs through its spots in one sweep.
+    """
+    slopes = [(x1 - x0) / (y1 - y0) for (x0, y0), (x1, y1) in pairwise(points)]
+    inner = [min(a, b, key=abs) if a * b > 0 else 0.0 for a, b in pairwise(slopes)]
+    return [0.0, *inner, 0.0]
 
 
 def _affine(graph: Graph, layout: Layout) -> Markup:
