@@ -26,11 +26,11 @@ def draw(
 
     Example: evonorm draw evonorm-b0 out.svg
     """
-    graph = _graph_of(layer)
+    graph, affine_inside = _graph_of(layer), layer in CATALOG and CATALOG[layer].affine_inside
     if out.suffix == ".html":
-        out.write_text(layer_page(layer, graph, str(graph)))
+        out.write_text(layer_page(layer, graph, str(graph), affine_inside))
     elif out.suffix in (".svg", ".png"):
-        svg = response_figure(graph).svg if response else graph_svg(graph)
+        svg = response_figure(graph).svg if response else graph_svg(graph, affine=not affine_inside)
         out.write_bytes(svg.encode() if out.suffix == ".svg" else png_of(svg))
     else:
         raise ValueError(f"a drawing is written to a file that ends in .svg, .png or .html, got {str(out)!r}.")

@@ -15,7 +15,8 @@ from evonorm.graph.primitives import INDEX_SETS
 
 ROW, NODE_HEIGHT, GAP, MARGIN = 62.0, 34.0, 22.0, 10.0
 AFFINE_WIDTH = 60.0
-PORT = 7.0  # half the distance of the two arrowheads at a node with two inputs
+PORT = 7.0  # half the distance of the two arrowheads at a node with two inputs ...
+LETTERED_PORT = 13.0  # ... and at one where letters stand beside them
 INK, MOMENT, FAINT = "#222222", "#0072B2", "#8a8a8a"
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 SIGNS = {
@@ -33,8 +34,11 @@ SIGNS = {
 LETTERS = ("x", "0", "v₀", "v₁")
 
 
-def graph_svg(graph: Graph, dead: bool = False) -> Markup:
-    """The drawing; with `dead`, the nodes that the output does not reach are there too, faint."""
+def graph_svg(graph: Graph, dead: bool = False, affine: bool = True) -> Markup:
+    """The drawing; with `dead`, the nodes that the output does not reach are there too, faint.
+
+    `affine` is False for a layer that applies γ and β inside, which its formula leaves out.
+    """
     numbers = set(graph.live)
     if dead:
         numbers |= set(range(len(INITIAL_NODES), graph.output + 1))
@@ -58,7 +62,7 @@ def graph_svg(graph: Graph, dead: bool = False) -> Markup:
             "style": "max-width:100%;height:auto",
         },
         element("title", {}, f"computation graph of {_readable(graph)}"),
-        element("g", {"class": "ink", **style}, *edges, *nodes, _affine(graph, layout)),
+        element("g", {"class": "ink", **style}, *edges, *nodes, _end(graph, layout, affine)),
     )
 
 
@@ -132,14 +136,15 @@ def _edges(graph: Graph, layout: Layout, number: int) -> Markup:
     inputs = graph.node(number).inputs
     x, y = _centre(layout, number)
     ways = sorted((layout.x[layout.way(i, number)[-2]], place) for place, i in enumerate(inputs))
-    ports = [x] if len(inputs) == 1 else [x - PORT, x + PORT]
+    lettered = graph.node(number).op == "div"
+    apart = LETTERED_PORT if lettered else PORT
+    ports = [x] if len(inputs) == 1 else [x - apart, x + apart]
     dead = {} if number in graph.live else {"opacity": "0.35", "stroke-dasharray": "3 3"}
     drawn = []
-    for (_, place), port in zip(ways, ports, strict=True):
+    for (origin, place), port in zip(ways, ports, strict=True):
         drawn.append(_edge(layout, inputs[place], number, port))
-        if graph.node(number).op == "div":
-            side = -9 if port < x else 9
-            drawn.append(_letter(port + side, y - NODE_HEIGHT / 2 - 5, "ab"[place]))
+        if lettered:  # on the side that the edge does not come from
+            drawn.append(_letter(port + (7.5 if origin < port else -7.5), y - NODE_HEIGHT / 2 - 5, "ab"[place]))
     line = {"class": f"edge{' dead' if dead else ''}", "fill": "none", "stroke": INK, **dead}
     return element("g", line, *drawn)
 
@@ -174,8 +179,8 @@ def _leans(points: list[tuple[float, float]]) -> list[float]:
     return [0.0, *inner, 0.0]
 
 
-def _affine(graph: Graph, layout: Layout) -> Markup:
-    """The affine that always follows: an arrow out of the output node, and what it means."""
+def _end(graph: Graph, layout: Layout, affine: bool) -> Markup:
+    """An arrow out of the output node, and the affine that follows."""
     x, y = _centre(layout, graph.output)
     start, end = y + NODE_HEIGHT / 2, y + ROW - 16
     arrow = (
@@ -183,4 +188,4 @@ def _affine(graph: Graph, layout: Layout) -> Markup:
     )
     text = {"x": x, "y": end + 16, "font-style": "italic", "class": "output"}
     line = {"d": arrow, "fill": "none", "stroke": INK, "class": "edge"}
-    return joined(element("path", line), element("text", text, "· γ + β"))
+    return joined(element("path", line), element("text", text, "· γ + β" if affine else "output"))

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from evonorm.graph.markup import Markup, element, joined
 from evonorm.report.chart_frame import (
     BOTTOM,
+    HALO,
     LEFT,
     LEGEND_ROW,
     RIGHT,
@@ -55,7 +56,7 @@ class Mark:
 def line_chart(title: str, lines: Sequence[Line], axes: Axes) -> Markup:
     """Curves with their bands, and horizontal lines of reference."""
     if not lines:
-        return Frame(title, axes, [], (0, 1), (0, 100)).empty()
+        return Frame(title, axes, [], (0, 10), (0, 100)).empty()
     xs = [x for line in lines for x in line.x]
     ys = [y for line in lines for y in (*line.y, *line.low, *line.high)] + list(axes.levels.values())
     labels = [line.label for line in lines] if axes.legend else []
@@ -223,12 +224,35 @@ def _disc(frame: Frame, mark: Mark) -> Markup:
 
 
 def _diamonds(frame: Frame, marks: Sequence[Mark]) -> list[Markup]:
-    """Diamonds with their names to the left, pushed down where two would meet."""
-    drawn, free = [], -math.inf
-    for mark in sorted(marks, key=lambda each: -each.y):
-        x, y = frame.x(mark.x), frame.y(mark.y)
-        free = max(y + 4, free + 13)
-        drawn.append(element("path", {"d": f"M{x:.1f} {y - 6:.1f} l6 6 l-6 6 l-6 -6 Z"}))
-        side = {"x": x - 10, "text-anchor": "end"} if x > LEFT + 100 else {"x": x + 10}
-        drawn.append(element("text", {**side, "y": free, "font-size": 11}, mark.label))
-    return drawn
+    """Diamonds, then their names over everything else, each where it covers no diamond and no other name."""
+    places = [(frame.x(mark.x), frame.y(mark.y)) for mark in marks]
+    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in places]
+    shapes = [element("path", {"d": f"M{x:.1f} {y - 6:.1f} l6 6 l-6 6 l-6 -6 Z"}) for x, y in places]
+    names = []
+    for (x, y), mark in zip(places, marks, strict=True):
+        box = _free_box(frame, x, y, 6.3 * len(mark.label), taken)
+        taken.append(box)
+        names.append(element("text", {"x": box[0], "y": box[3] - 3, "font-size": 11, **HALO}, mark.label))
+    return [*shapes, *names]
+
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def _free_box(frame: Frame, x: float, y: float, width: float, taken: list[Box]) -> Box:
+    """Room for a name beside a point: left, right, above or below, where most is free."""
+    corners = [(x - 10 - width, y - 7), (x + 10, y - 7), (x - width / 2, y - 22), (x - width / 2, y + 8)]
+    boxes = [_inside(frame, (left, top, left + width, top + 14)) for left, top in corners]
+    return min(boxes, key=lambda box: sum(_overlap(box, each) for each in taken))  # the first of equals
+
+
+def _inside(frame: Frame, box: Box) -> Box:
+    left, top, right, bottom = box
+    across = max(LEFT + 2 - left, 0.0) + min(WIDTH - RIGHT - 2 - right, 0.0)
+    down = max(frame.top - top, 0.0) + min(frame.bottom - bottom, 0.0)
+    return left + across, top + down, right + across, bottom + down
+
+
+def _overlap(one: Box, other: Box) -> float:
+    across, down = (min(one[k + 2], other[k + 2]) - max(one[k], other[k]) for k in (0, 1))
+    return max(across, 0.0) * max(down, 0.0)

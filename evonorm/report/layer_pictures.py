@@ -20,8 +20,8 @@ def formula_picture(graph: Graph, affine: bool = False) -> Markup:
 
 
 @functools.lru_cache(KEPT_PICTURES)
-def drawing(graph: Graph, dead: bool = False) -> Markup:
-    return graph_svg(graph, dead)
+def drawing(graph: Graph, dead: bool = False, affine: bool = True) -> Markup:
+    return graph_svg(graph, dead, affine)
 
 
 @functools.lru_cache(KEPT_PICTURES)
@@ -29,13 +29,14 @@ def response_picture(graph: Graph) -> Markup:
     return response_figure(graph).svg
 
 
-def layer_page(title: str, graph: Graph, formula: str) -> str:
-    """A self-contained HTML page about one layer."""
+def layer_page(title: str, graph: Graph, formula: str, affine_inside: bool = False) -> str:
+    """A self-contained HTML page about one layer; see `Entry` of the catalog for `affine_inside`."""
     values = {
         "title": title,
         "formula": formula,
-        "math": formula_picture(graph, affine=True),
-        "drawing": drawing(graph),
+        "math": formula_picture(graph, affine=not affine_inside),
+        "drawing": drawing(graph, affine=not affine_inside),
+        "affine_inside": affine_inside,
         "response": response_picture(graph),
     }
     return render("layer.html", values, static=False)

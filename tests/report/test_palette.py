@@ -45,14 +45,14 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("vision", VISION)
-@pytest.mark.parametrize("scheme", ("light", "dark"))
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_two_series_look_different_to_everybody(scheme, vision):
     colours = schemes()[scheme]
     seen = [lab(np.array(VISION[vision]) @ linear(colours[f"s{k}"])) for k in range(1, 7)]
     assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) > 15
 
 
-@pytest.mark.parametrize("scheme", ("light", "dark"))
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_lines_and_words_stand_out_from_the_paper_and_from_cards(scheme):
     colours = schemes()[scheme]
     for ground in ("paper", "card"):
