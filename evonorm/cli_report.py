@@ -1,5 +1,6 @@
 """The sub-commands that show things: draw, report, dashboard. Wiring only; `cli.py` adds them."""
 
+import difflib
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,8 @@ def draw(
     Example: evonorm draw evonorm-b0 out.svg
     """
     graph, affine_inside = _graph_of(layer), layer in CATALOG and CATALOG[layer].affine_inside
+    if response and out.suffix == ".html":
+        raise ValueError("--response chooses one picture for an .svg or .png file; an .html page shows both.")
     if out.suffix == ".html":
         out.write_text(layer_page(layer, graph, str(graph), affine_inside))
     elif out.suffix in (".svg", ".png"):
@@ -43,7 +46,12 @@ def _graph_of(layer: str) -> Graph:
         if formula is None:
             raise ValueError(f"{layer} cannot be written in the formula language, so there is no graph to draw.")
         return Graph.parse(formula)
-    return Graph.parse(layer)
+    try:
+        return Graph.parse(layer)
+    except ValueError as error:
+        if close := difflib.get_close_matches(layer, CATALOG, 1):
+            raise ValueError(f"there is no layer {layer!r}; did you mean {close[0]}?\n{error}") from error
+        raise
 
 
 def report(

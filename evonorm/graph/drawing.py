@@ -18,6 +18,7 @@ AFFINE_WIDTH = 60.0
 PORT = 7.0  # half the distance of the two arrowheads at a node with two inputs ...
 LETTERED_PORT = 13.0  # ... and at one where letters stand beside them
 INK, MOMENT, FAINT = "#222222", "#0072B2", "#8a8a8a"
+ON_PAPER = "background:#fff;color:#222;padding:8px;border-radius:6px"  # a notebook may be dark, these colours are not
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 SIGNS = {
     "add": "+",
@@ -72,7 +73,9 @@ def graph_html(graph: Graph) -> Markup:
         formula = formula_mathml(graph, affine=True)
     except ValueError:  # too long to read, but the drawing is not
         formula = Markup()
-    return element("div", {"class": "evonorm-layer", "style": "display:inline-block"}, formula, graph_svg(graph))
+    return element(
+        "div", {"class": "evonorm-layer", "style": f"display:inline-block;{ON_PAPER}"}, formula, graph_svg(graph)
+    )
 
 
 def _readable(graph: Graph) -> str:

@@ -103,7 +103,7 @@ def scatter(title: str, cells: Sequence[Cell], marks: Sequence[Mark], references
     drawn.append(
         element("g", {"class": f"{series_class(1)} fill", "fill": SERIES[1]}, *(_disc(frame, m) for m in marks))
     )
-    return frame.svg([*drawn, element("g", {"class": "ink-fill", "fill": INK}, *_diamonds(frame, references))])
+    return frame.svg([*drawn, element("g", {"class": "ink-fill", "fill": INK}, *_diamonds(frame, references, marks))])
 
 
 def _density(frame: Frame, cells: Sequence[Cell]) -> list[Markup]:
@@ -223,10 +223,11 @@ def _disc(frame: Frame, mark: Mark) -> Markup:
     return _linked(mark.link, element("circle", place, element("title", {}, mark.label)))
 
 
-def _diamonds(frame: Frame, marks: Sequence[Mark]) -> list[Markup]:
-    """Diamonds, then their names over everything else, each where it covers no diamond and no other name."""
+def _diamonds(frame: Frame, marks: Sequence[Mark], discs: Sequence[Mark]) -> list[Markup]:
+    """Diamonds, then their names over everything else, each where it covers the least of marks and other names."""
     places = [(frame.x(mark.x), frame.y(mark.y)) for mark in marks]
-    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in places]
+    discs_at = [(frame.x(disc.x), frame.y(disc.y)) for disc in discs]
+    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in [*places, *discs_at]]
     shapes = [element("path", {"d": f"M{x:.1f} {y - 6:.1f} l6 6 l-6 6 l-6 -6 Z"}) for x, y in places]
     names = []
     for (x, y), mark in zip(places, marks, strict=True):

@@ -7,6 +7,7 @@ from evonorm.graph import Graph
 from evonorm.journal import Reader
 from evonorm.journal.schema import PARENT
 from evonorm.report.questions import ask
+from evonorm.report.words import origin_words
 
 LONGEST_ANCESTRY = 12
 MOST_CHILDREN = 50
@@ -65,4 +66,4 @@ def _relative(
     index: int, origin: str, graph: str, kind: str | None, test: str | None, average: float | None
 ) -> Relative:
     verdict = f"rejected by {test!r}" if kind == "rejected" else _VERDICTS.get(kind or "", "in work")
-    return Relative(index, origin, _formula_of(graph), verdict, average)
+    return Relative(index, origin_words(origin), _formula_of(graph), verdict, average)

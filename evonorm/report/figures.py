@@ -51,7 +51,7 @@ class Figure:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows(self.rows)
+        writer.writerows([f"{each:.7g}" if isinstance(each, float) else each for each in row] for row in self.rows)
         return text.getvalue()
 
 

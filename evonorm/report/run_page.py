@@ -62,7 +62,7 @@ class LedgerRow:
     candidates: int
     rejected: int
     steps: int
-    seconds: float
+    duration: str
     share: float
 
 
@@ -176,6 +176,14 @@ def _card(entry: TopEntry) -> Card:
 def _ledger(tally: Tally) -> list[LedgerRow]:
     whole = sum(spent.seconds for spent in tally.ledger.values()) or 1.0
     return [
-        LedgerRow(stage, anchor, each.candidates, each.rejected, each.steps, each.seconds, 100 * each.seconds / whole)
-        for (stage, anchor), each in tally.ledger.items()
+        LedgerRow(
+            stage,
+            anchor,
+            spent.candidates,
+            spent.rejected,
+            spent.steps,
+            duration(spent.seconds),
+            100 * spent.seconds / whole,
+        )
+        for (stage, anchor), spent in tally.ledger.items()
     ]

@@ -85,7 +85,7 @@ def test_a_report_is_one_file_that_needs_nothing_else(tmp_path):
     assert "@media print" in text
     assert sum(tag == "math" for tag, _ in tags) >= 5
     assert text.count('class="evonorm-graph"') >= 5
-    for words in ("drawn", "bn-relu", "Pareto", "ancestry", "worker hours", "candidates (log scale)"):
+    for words in ("drawn", "bn-relu", "Pareto", "ancestry", "worker time", "candidates (log scale)"):
         assert words in text
 
 
@@ -176,6 +176,12 @@ def test_a_name_that_is_no_run(tmp_path, name):
     write_run(tmp_path / "runs", "night", 5)
     with pytest.raises(NoSuchRunError, match=r"no run .* Known runs: night\."):
         write_report(tmp_path / "runs", name)
+
+
+def test_a_run_is_not_compared_with_itself(tmp_path):
+    write_run(tmp_path, "night", 5)
+    with pytest.raises(ValueError, match="another one, got 'night'"):
+        write_report(tmp_path, "night", against="night")
 
 
 def test_a_run_of_a_newer_schema_says_so(tmp_path):
