@@ -46,6 +46,7 @@ class Frame:
         self.bottom = height - BOTTOM
         self.x = Scale(*x_limits, LEFT, WIDTH - RIGHT)
         self.y = Scale(*y_limits, self.bottom, self.top, axes.y_log)
+        self.names_at_start = False  # of levels: at the left end instead of the right
         if names:
             self.y = Scale(*y_limits, self.bottom, self.top)
 
@@ -104,7 +105,8 @@ class Frame:
 
     def _level(self, name: str, value: float) -> Markup:
         y = self.y(value)
-        place = {"x": WIDTH - RIGHT - 2, "y": y - 4, "text-anchor": "end", "font-size": 11}
+        end = {"x": LEFT + 2} if self.names_at_start else {"x": WIDTH - RIGHT - 2, "text-anchor": "end"}
+        place = {**end, "y": y - 4, "font-size": 11}
         return joined(reference_line(LEFT, y, WIDTH - RIGHT, y), element("text", {**place, **HALO}, name))
 
 

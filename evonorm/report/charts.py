@@ -61,7 +61,21 @@ def line_chart(title: str, lines: Sequence[Line], axes: Axes) -> Markup:
     ys = [y for line in lines for y in (*line.y, *line.low, *line.high)] + list(axes.levels.values())
     labels = [line.label for line in lines] if axes.legend else []
     frame = Frame(title, axes, labels, axes.x_limits or padded(xs, 1.0, *_floor(xs)), axes.y_limits or padded(ys, 0.02))
+    frame.names_at_start = _nearest(frame, lines, 0.0, 0.25) > _nearest(frame, lines, 0.75, 1.0)
     return frame.svg([_line(frame, number, line) for number, line in enumerate(lines)])
+
+
+def _nearest(frame: Frame, lines: Sequence[Line], start: float, end: float) -> float:
+    """How near, in pixels, a curve comes to a level in this part of the width."""
+    first, last = (LEFT + share * (WIDTH - RIGHT - LEFT) for share in (start, end))
+    near = [
+        abs(frame.y(y) - frame.y(level) + 8)  # the name stands above its line
+        for line in lines
+        for x, y in zip(line.x, line.y, strict=True)
+        for level in frame.axes.levels.values()
+        if math.isfinite(y) and first <= frame.x(x) <= last
+    ]
+    return min(near, default=math.inf)
 
 
 def _floor(values: list[float]) -> tuple[float, float]:

@@ -122,6 +122,13 @@ def test_the_whole_response_is_shown_unless_it_explodes():
     assert high < 50
 
 
+@pytest.mark.parametrize(("values", "anchor"), [([1, 2, 9, 10], None), ([10, 9, 2, 1], "end")])
+def test_the_name_of_a_level_keeps_away_from_the_curve(values, anchor):
+    svg = line_chart("level", [Line("a", [0, 1, 2, 3], values)], Axes("x", "y", levels={"bn-relu": 10.0}))
+    (name,) = [t for t in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text") if t.text == "bn-relu"]
+    assert name.get("text-anchor") == anchor
+
+
 def test_counts_have_no_ticks_between_whole_numbers():
     svg = line_chart("few", [Line("a", [1, 2], [1, 2])], Axes("scored candidates", "accuracy (%)", x_whole=True))
     assert words(svg)[:2] == ["1", "2"]
