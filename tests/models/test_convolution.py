@@ -7,8 +7,8 @@ from torch import nn
 from evonorm.models.convolution import DepthwiseConv2d, conv
 
 
-@pytest.mark.parametrize("height, width", [(1, 1), (2, 3), (3, 3), (4, 5), (3, 7), (6, 6)])
-@pytest.mark.parametrize("kernel, stride", [(3, 1), (3, 2), (5, 1), (5, 2)])
+@pytest.mark.parametrize(("height", "width"), [(1, 1), (2, 3), (3, 3), (4, 5), (3, 7), (6, 6)])
+@pytest.mark.parametrize(("kernel", "stride"), [(3, 1), (3, 2), (5, 1), (5, 2)])
 def test_small_maps_give_pytorchs_values_and_gradients(height, width, kernel, stride):
     ours = conv(8, 8, kernel, stride, groups=8).double()
     theirs = nn.Conv2d(8, 8, kernel, stride, kernel // 2, groups=8, bias=False).double()
