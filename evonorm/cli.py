@@ -1,8 +1,10 @@
 """The command line: one sub-command per thing a person does; wiring only."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -116,6 +118,7 @@ def evaluate(
     against: Annotated[list[str] | None, typer.Option(help="rivals, measured in the same run")] = None,
     recipe: Annotated[Path, typer.Option(help="its fitness table is used")] = Path("recipes/laptop.toml"),
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's: cifar10 or digits")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="another number than the recipe's")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="how many; more than one gives mean ± spread")] = 1,
     keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,
     test_set: Annotated[bool, typer.Option("--test-set", help="also the test pictures, for a final number")] = False,
@@ -133,6 +136,7 @@ def evaluate(
     if not chosen and not verdicts:
         raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
     fitness = read_fitness_recipe(recipe, data)
+    fitness = replace(fitness, threads=threads or fitness.threads)
     check_layers(chosen)
     console.print(f"data: {load_data(fitness.data).name}; recipe: {recipe}", highlight=False, soft_wrap=True)
     if verdicts:
@@ -175,13 +179,30 @@ def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr that is told (what, done, total); total 0 means unknown."""
+    """A progress bar on stderr that is told (what, done, total); total 0 means unknown. In a file, lines instead."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
         yield lambda what, done, total: progress.update(
             task, description=what.replace("[", "("), completed=done, total=total or None
         )
+
+
+class _Lines:
+    """A line when something else is at work, and one a minute while it is."""
+
+    def __init__(self) -> None:
+        self.what, self.printed = "", 0.0
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if what == self.what and time.monotonic() < self.printed + 60:
+            return
+        self.what, self.printed = what, time.monotonic()
+        of = f" of {total}" if total else ""
+        typer.echo(f"{time.strftime('%H:%M:%S')} {what}: {done}{of}", err=True)
 
 
 def main() -> None:
