@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from evonorm.graph import Graph
+from evonorm.report.agreement import Pair, agreement_figure
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Bar, Cell, DotRow, Line, Mark, dot_rows, funnel, histogram, line_chart, scatter
 from evonorm.report.figures import response_figure
@@ -111,3 +112,21 @@ def test_a_response_far_from_zero_still_has_a_chart_with_a_curve_in_it(formula):
     paths = [each.get("d") for each in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}path")]
     heights = [float(word.split()[1]) for path in paths for word in re.split("[ML]", path) if word.strip()]
     assert any(0 < height < 270 for height in heights)
+
+
+def test_an_agreement_shows_every_layer_and_labels_those_with_a_name():
+    pairs = [Pair("bn-relu", 30.0, 50.0, True), Pair("tanh(x)", 20.0, 40.0, False), Pair("exp(x)", 10.0, 10.0, False)]
+    figure = agreement_figure("rung 1", "rung 1, 20 steps", pairs, "20 steps", "400 steps")
+    text = "".join(ET.fromstring(str(figure.svg)).itertext())
+    assert "bn-relu" in text
+    assert "accuracy (%), 400 steps" in text
+    assert "nothing" not in text
+    assert str(figure.svg).count("h0") == 2
+    assert figure.csv().splitlines()[1:] == [
+        "bn-relu,30.0,50.0,True",
+        "tanh(x),20.0,40.0,False",
+        "exp(x),10.0,10.0,False",
+    ]
+    named = agreement_figure("rung 1", "rung 1", pairs[:1], "20 steps", "400 steps")
+    assert "nothing" not in str(named.svg)
+    assert "nothing" in str(agreement_figure("rung 1", "rung 1", [], "20 steps", "400 steps").svg)
