@@ -30,6 +30,7 @@ Runs = Annotated[Path, typer.Option(help="the folder of all runs")]
 Minutes = Annotated[float | None, typer.Option(help="end after this time")]
 Candidates = Annotated[int | None, typer.Option(help="end when this many have reached a worker")]
 Steps = Annotated[int | None, typer.Option(help="end when this many training steps are spent")]
+Proposals = Annotated[int | None, typer.Option(help="end when this many have been proposed")]
 Number = Annotated[int | None, typer.Option("--workers", help="processes; 0 computes in this one")]
 NoPin = Annotated[bool, typer.Option("--no-pin", help="do not tie workers to cores")]
 Index = Annotated[int, typer.Argument(help="the candidate's number, as `evonorm top` shows it")]
@@ -41,6 +42,7 @@ def search(
     minutes: Minutes = None,
     candidates: Candidates = None,
     steps: Steps = None,
+    proposals: Proposals = None,
     seed: Annotated[int | None, typer.Option(help="instead of the recipe's")] = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's, e.g. digits")] = None,
     workers: Number = None,
@@ -51,7 +53,7 @@ def search(
 
     Example: evonorm search recipes/laptop.toml --name first --minutes 10
     """
-    budget = Budget(minutes, candidates, steps)
+    budget = Budget(minutes, candidates, steps, proposals)
     chosen = _changed_recipe(recipe, seed, data)
     chosen = dataclasses.replace(chosen, workers=_changed_workers(chosen.workers, workers, no_pin))
     folder = RunFolder(runs, name or fresh_name(runs, recipe.stem))
@@ -65,6 +67,7 @@ def resume(
     minutes: Minutes = None,
     candidates: Candidates = None,
     steps: Steps = None,
+    proposals: Proposals = None,
     workers: Number = None,
     no_pin: NoPin = False,
     runs: Runs = Path("runs"),
@@ -73,7 +76,7 @@ def resume(
 
     Example: evonorm resume first --minutes 10
     """
-    folder, budget = RunFolder(runs, name), Budget(minutes, candidates, steps)
+    folder, budget = RunFolder(runs, name), Budget(minutes, candidates, steps, proposals)
     with folder.reader() as reader:
         settings = _changed_workers(stored_recipe(reader).workers, workers, no_pin)
     _finish(folder, lambda: resume_search(folder, budget, console, recipe, settings))
