@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +14,7 @@ from rich.table import Table
 
 from evonorm.cli_calibrate import add_calibrate_command
 from evonorm.cli_report import add_report_commands
-from evonorm.cli_search import add_commands
+from evonorm.cli_search import Changes, add_commands, all_changes
 from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.experiments.evaluate_layer import (
     Watch,
@@ -117,8 +116,8 @@ def evaluate(
     layers: Annotated[list[str] | None, typer.Argument(help="names or formulas")] = None,
     against: Annotated[list[str] | None, typer.Option(help="rivals, measured in the same run")] = None,
     recipe: Annotated[Path, typer.Option(help="its fitness table is used")] = Path("recipes/laptop.toml"),
+    changes: Changes = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's: cifar10 or digits")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="another number than the recipe's")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="how many; more than one gives mean ± spread")] = 1,
     keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,
     test_set: Annotated[bool, typer.Option("--test-set", help="also the test pictures, for a final number")] = False,
@@ -130,13 +129,14 @@ def evaluate(
 
     Example: evonorm evaluate evonorm-b0 bn-relu --recipe recipes/paper_b.toml --keep runs/b0 --test-set
 
+    Example: evonorm evaluate evonorm-b0 --recipe recipes/paper_b.toml --set fitness.training.steps=400
+
     Example: evonorm evaluate --verdicts --recipe recipes/paper_b.toml --keep runs/verdicts
     """
     chosen = list(dict.fromkeys([*(layers or []), *(against or [])]))
     if not chosen and not verdicts:
         raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
-    fitness = read_fitness_recipe(recipe, data)
-    fitness = replace(fitness, threads=threads or fitness.threads)
+    fitness = read_fitness_recipe(recipe, all_changes(changes, data))
     check_layers(chosen)
     console.print(f"data: {load_data(fitness.data).name}; recipe: {recipe}", highlight=False, soft_wrap=True)
     if verdicts:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from evonorm.cli_search import Changes, all_changes
 from evonorm.data import load_data
 from evonorm.experiments.calibrate import (
     LAYERS,
@@ -65,6 +66,7 @@ def calibrate(
         "runs/calibrate"
     ),
     only: Annotated[Literal["cheap", "target"] | None, typer.Option(help="train one side only for now")] = None,
+    changes: Changes = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipes': cifar10 or digits")] = None,
 ) -> None:
     """Does a cheap stage order layers as the expensive training does? Trains both, prints rank correlations.
@@ -75,7 +77,7 @@ def calibrate(
     """
     named = tuple(dict.fromkeys(layers or LAYERS))
     check_layers(named)
-    cheap, dear = read_fitness_recipe(recipe, data), read_fitness_recipe(target, data)
+    cheap, dear = (read_fitness_recipe(each, all_changes(changes, data)) for each in (recipe, target))
     survivors = tuple(random_survivors(random, seed))
     chosen = named + survivors
     work: list[tuple[Trial, FitnessRecipe]] = [

@@ -111,10 +111,10 @@ def main() -> None:
     parser.add_argument("what", choices=["choose", "report", "agree"])
     parser.add_argument("--recipe", type=Path, default=Path("recipes/paper_b.toml"), help="its anchors and test")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--set", action="append", dest="changes", help="KEY=VALUE instead of the recipe's")
     parser.add_argument("--keep", type=Path, default=Path("runs/stability_steps"), help="a folder for every verdict")
     chosen = parser.parse_args()
-    recipe = replace(read_fitness_recipe(chosen.recipe), threads=chosen.threads)
+    recipe = read_fitness_recipe(chosen.recipe, chosen.changes or ())
     found = []
     for variant in variants(chosen.what, recipe, chosen.seeds):
         found.append(list(variant.verdicts(chosen.keep)))

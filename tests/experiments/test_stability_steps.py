@@ -68,7 +68,8 @@ def test_a_small_agreement_runs_from_the_command_line(tmp_path, monkeypatch, cap
     recipe.write_text('[fitness]\ndata = "digits"\nanchors = ["resnet-nano"]\n')
     monkeypatch.setattr(study, "COMPARED", ("bn-relu", "exp(x)"))
     monkeypatch.setattr(study, "COMPARED_STEPS", 1)
-    command = ["stability_steps", "agree", "--recipe", str(recipe), "--keep", str(tmp_path), "--threads", "1"]
+    command = ["stability_steps", "agree", "--recipe", str(recipe), "--keep", str(tmp_path)]
+    command += ["--set", "fitness.threads=1"]
     monkeypatch.setattr(sys, "argv", command)
     study.main()
     printed = capsys.readouterr().out
