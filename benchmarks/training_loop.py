@@ -2,12 +2,15 @@
 
 python benchmarks/training_loop.py --anchors resnet50-cifar mobilenetv2-cifar --layers bn-relu evonorm-s0 --threads 2
 
-The bare step and the loop's are alternated in one process, since machines drift: only their ratio means something.
+Every round takes a bare step and one of the loop's with each layer in turn, since machines drift: only ratios mean
+something, and each is the median over rounds of a ratio within one round.
 """
 
 import argparse
+import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
@@ -34,17 +37,43 @@ def seconds_of(call: Callable[[], object], clock: Clock) -> float:
     return clock() - start
 
 
-def compare(task: ProxyTask, rounds: int, clock: Clock) -> list[float]:
-    """Least seconds of the bare step, of the loop's step, and of making its batch: what others disturb only adds."""
-    run, seen = task.run, []
-    batch = run.batches.batch(0)
-    run.advance(3)
-    bare, loop, data = [], [], []
+@dataclass
+class Timed:
+    """Seconds of every round with one layer."""
+
+    task: ProxyTask
+    bare: list[float] = field(default_factory=list)
+    loop: list[float] = field(default_factory=list)
+    batch: list[float] = field(default_factory=list)
+
+    def take_a_round(self, clock: Clock) -> None:
+        run, seen = self.task.run, []
+        pictures, labels = run.batches.batch(0)
+        self.bare.append(seconds_of(lambda: bare_step(run, pictures, labels), clock))
+        self.loop.append(
+            seconds_of(lambda: run.advance(run.step + 1, on_step=lambda run: seen.append(run.step)), clock)
+        )
+        self.batch.append(seconds_of(lambda: run.batches.batch(run.step), clock))
+
+
+def median_ratio(one: list[float], other: list[float]) -> float:
+    return statistics.median(a / b for a, b in zip(one, other, strict=True))
+
+
+def compare(anchor: str, layers: list[str], recipe: FitnessRecipe, rounds: int, clock: Clock) -> dict[str, Timed]:
+    timed = {layer: Timed(ProxyTask(layer, anchor, recipe, seed=0)) for layer in layers}
+    for each in timed.values():
+        each.task.run.advance(3)
     for _ in range(rounds):
-        bare.append(seconds_of(lambda: bare_step(run, *batch), clock))
-        loop.append(seconds_of(lambda: run.advance(run.step + 1, on_step=lambda run: seen.append(run.step)), clock))
-        data.append(seconds_of(lambda: run.batches.batch(run.step), clock))
-    return [min(each) for each in (bare, loop, data)]
+        for each in timed.values():
+            each.take_a_round(clock)
+    return timed
+
+
+def stability_seconds(task: ProxyTask, clock: Clock) -> str:
+    start = clock()
+    _, figures = passes_stability(task, lambda _: None)
+    return f"{clock() - start:.1f} s, step {figures['step']}"
 
 
 def main() -> None:
@@ -60,21 +89,20 @@ def main() -> None:
     clock = time.process_time if arguments.cpu_time else time.perf_counter
     keep_freed_memory()
     torch.set_num_threads(arguments.threads)
-    print("| anchor | layer | bare step, ms | loop's, ms | ratio | batch, ms | stability test |")
-    print("|---|---|---|---|---|---|---|")
+    first = arguments.layers[0]
+    print(
+        f"| anchor | layer | bare step, ms | loop's, ms | ratio | loop's, to {first}'s | batch, ms | stability test |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
     for anchor in arguments.anchors:
-        for layer in arguments.layers:
-            recipe = FitnessRecipe(
-                data=arguments.data, anchors=(anchor,), stability=StabilityRecipe(steps=arguments.stability_steps)
-            )
-            task = ProxyTask(layer, anchor, recipe, seed=0)
-            bare, loop, data = compare(task, arguments.rounds, clock)
-            stability = ""
-            if arguments.stability_steps:
-                start = clock()
-                _, figures = passes_stability(task, lambda _: None)
-                stability = f"{clock() - start:.1f} s, step {figures['step']}"
-            cells = f"{1e3 * bare:.1f} | {1e3 * loop:.1f} | {loop / bare:.3f} | {1e3 * data:.2f} | {stability}"
+        stability = StabilityRecipe(steps=arguments.stability_steps or 1)
+        recipe = FitnessRecipe(data=arguments.data, anchors=(anchor,), stability=stability)
+        timed = compare(anchor, arguments.layers, recipe, arguments.rounds, clock)
+        for layer, each in timed.items():
+            bare, loop, batch = (1e3 * statistics.median(times) for times in (each.bare, each.loop, each.batch))
+            ratios = f"{median_ratio(each.loop, each.bare):.3f} | {median_ratio(each.loop, timed[first].loop):.3f}"
+            ascent = stability_seconds(each.task, clock) if arguments.stability_steps else ""
+            cells = f"{bare:.1f} | {loop:.1f} | {ratios} | {batch:.2f} | {ascent}"
             print(f"| {anchor} | {layer} | {cells} |", flush=True)
 
 

@@ -1,6 +1,7 @@
 """The command line: one sub-command per thing a person does; wiring only."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.table import Table
 
 from evonorm.cli_calibrate import add_calibrate_command
 from evonorm.cli_report import add_report_commands
-from evonorm.cli_search import add_commands
+from evonorm.cli_search import Changes, add_commands, all_changes
 from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.experiments.evaluate_layer import (
     Watch,
@@ -115,6 +116,7 @@ def evaluate(
     layers: Annotated[list[str] | None, typer.Argument(help="names or formulas")] = None,
     against: Annotated[list[str] | None, typer.Option(help="rivals, measured in the same run")] = None,
     recipe: Annotated[Path, typer.Option(help="its fitness table is used")] = Path("recipes/laptop.toml"),
+    changes: Changes = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's: cifar10 or digits")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="how many; more than one gives mean ± spread")] = 1,
     keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,
@@ -127,12 +129,14 @@ def evaluate(
 
     Example: evonorm evaluate evonorm-b0 bn-relu --recipe recipes/paper_b.toml --keep runs/b0 --test-set
 
+    Example: evonorm evaluate evonorm-b0 --recipe recipes/paper_b.toml --set fitness.training.steps=400
+
     Example: evonorm evaluate --verdicts --recipe recipes/paper_b.toml --keep runs/verdicts
     """
     chosen = list(dict.fromkeys([*(layers or []), *(against or [])]))
     if not chosen and not verdicts:
         raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
-    fitness = read_fitness_recipe(recipe, data)
+    fitness = read_fitness_recipe(recipe, all_changes(changes, data))
     check_layers(chosen)
     console.print(f"data: {load_data(fitness.data).name}; recipe: {recipe}", highlight=False, soft_wrap=True)
     if verdicts:
@@ -175,13 +179,30 @@ def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
 
 @contextmanager
 def _bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr that is told (what, done, total); total 0 means unknown."""
+    """A progress bar on stderr that is told (what, done, total); total 0 means unknown. In a file, lines instead."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=None)
         yield lambda what, done, total: progress.update(
             task, description=what.replace("[", "("), completed=done, total=total or None
         )
+
+
+class _Lines:
+    """A line when something else is at work, and one a minute while it is."""
+
+    def __init__(self) -> None:
+        self.what, self.printed = "", 0.0
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if what == self.what and time.monotonic() < self.printed + 60:
+            return
+        self.what, self.printed = what, time.monotonic()
+        of = f" of {total}" if total else ""
+        typer.echo(f"{time.strftime('%H:%M:%S')} {what}: {done}{of}", err=True)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from evonorm.cli_search import Changes, all_changes
 from evonorm.data import load_data
 from evonorm.experiments.calibrate import (
     LAYERS,
@@ -42,6 +43,9 @@ from evonorm.experiments.evaluate_layer import check_layers, read_fitness_recipe
 from evonorm.experiments.surroundings import commit, machine
 from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe
+from evonorm.report.agreement import Pair, agreement_figure
+from evonorm.report.figures import Figure
+from evonorm.report.html_report import write_figures
 
 console = Console()
 
@@ -62,6 +66,7 @@ def calibrate(
         "runs/calibrate"
     ),
     only: Annotated[Literal["cheap", "target"] | None, typer.Option(help="train one side only for now")] = None,
+    changes: Changes = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipes': cifar10 or digits")] = None,
 ) -> None:
     """Does a cheap stage order layers as the expensive training does? Trains both, prints rank correlations.
@@ -72,7 +77,7 @@ def calibrate(
     """
     named = tuple(dict.fromkeys(layers or LAYERS))
     check_layers(named)
-    cheap, dear = read_fitness_recipe(recipe, data), read_fitness_recipe(target, data)
+    cheap, dear = (read_fitness_recipe(each, all_changes(changes, data)) for each in (recipe, target))
     survivors = tuple(random_survivors(random, seed))
     chosen = named + survivors
     work: list[tuple[Trial, FitnessRecipe]] = [
@@ -136,7 +141,23 @@ def _show(found: Calibration, keep: Path, data: str, seeds: int) -> None:
         console.print(table, markup=False)
     place = keep / "calibration.md"
     place.write_text("\n".join([head, *(f"{title}:\n\n{markdown_table(cols, rows)}" for title, cols, rows in tables)]))
-    console.print(f"Markdown for the lab log: {place}", highlight=False, soft_wrap=True)
+    write_figures(_pictures(found), keep)
+    console.print(f"Markdown for the lab log: {place}; pictures beside it", highlight=False, soft_wrap=True)
+
+
+def _pictures(found: Calibration) -> list[Figure]:
+    """One per stage: its accuracies against the target's."""
+    figures = []
+    for level in found.levels:
+        scores = [(layer, found.on_level(layer, level), found.on_target(layer)) for layer in found.layers]
+        pairs = [
+            Pair(layer, 100 * a, 100 * b, layer in found.named)
+            for layer, a, b in scores
+            if a is not None and b is not None
+        ]
+        title, target = f"{level.name}, {level.steps} steps", f"target, {found.target.steps} steps"
+        figures.append(agreement_figure(level.name, title, pairs, title, target))
+    return figures
 
 
 def add_calibrate_command(app: typer.Typer) -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +12,7 @@ from rich.console import Console
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.candidate_page import candidate_page
 from evonorm.experiments.leaderboard import candidate_json, leaderboard, leaderboard_text, row_json
-from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
+from evonorm.experiments.recipe import load_recipe
 from evonorm.experiments.run_search import resume_search, start_search, stored_recipe
 from evonorm.experiments.run_status import run_status
 from evonorm.journal import JournalFullError, export_journal, import_journal, journal_digest
@@ -30,6 +29,8 @@ Runs = Annotated[Path, typer.Option(help="the folder of all runs")]
 Minutes = Annotated[float | None, typer.Option(help="end after this time")]
 Candidates = Annotated[int | None, typer.Option(help="end when this many have reached a worker")]
 Steps = Annotated[int | None, typer.Option(help="end when this many training steps are spent")]
+Proposals = Annotated[int | None, typer.Option(help="end when this many have been proposed")]
+Changes = Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE instead of the recipe's, any number")]
 Number = Annotated[int | None, typer.Option("--workers", help="processes; 0 computes in this one")]
 NoPin = Annotated[bool, typer.Option("--no-pin", help="do not tie workers to cores")]
 Index = Annotated[int, typer.Argument(help="the candidate's number, as `evonorm top` shows it")]
@@ -41,6 +42,8 @@ def search(
     minutes: Minutes = None,
     candidates: Candidates = None,
     steps: Steps = None,
+    proposals: Proposals = None,
+    changes: Changes = None,
     seed: Annotated[int | None, typer.Option(help="instead of the recipe's")] = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's, e.g. digits")] = None,
     workers: Number = None,
@@ -50,9 +53,11 @@ def search(
     """Searches for layers. Ctrl-C ends it with everything written; `evonorm resume` goes on.
 
     Example: evonorm search recipes/laptop.toml --name first --minutes 10
+
+    Example: evonorm search recipes/laptop.toml --set search.method=random --set fitness.training.steps=150
     """
-    budget = Budget(minutes, candidates, steps)
-    chosen = _changed_recipe(recipe, seed, data)
+    budget = Budget(minutes, candidates, steps, proposals)
+    chosen = load_recipe(recipe, all_changes(changes, data, seed))
     chosen = dataclasses.replace(chosen, workers=_changed_workers(chosen.workers, workers, no_pin))
     folder = RunFolder(runs, name or fresh_name(runs, recipe.stem))
     console.print(f"run {folder.name}: {budget}; data {chosen.fitness.get('data')}", highlight=False)
@@ -65,6 +70,7 @@ def resume(
     minutes: Minutes = None,
     candidates: Candidates = None,
     steps: Steps = None,
+    proposals: Proposals = None,
     workers: Number = None,
     no_pin: NoPin = False,
     runs: Runs = Path("runs"),
@@ -73,7 +79,7 @@ def resume(
 
     Example: evonorm resume first --minutes 10
     """
-    folder, budget = RunFolder(runs, name), Budget(minutes, candidates, steps)
+    folder, budget = RunFolder(runs, name), Budget(minutes, candidates, steps, proposals)
     with folder.reader() as reader:
         settings = _changed_workers(stored_recipe(reader).workers, workers, no_pin)
     _finish(folder, lambda: resume_search(folder, budget, console, recipe, settings))
@@ -211,16 +217,10 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
     )
 
 
-def _changed_recipe(path: Path, seed: int | None, data: str | None) -> Recipe:
-    if seed is None and data is None:
-        return load_recipe(path)
-    load_recipe(path)
-    table = tomllib.loads(path.read_text())
-    if seed is not None:
-        table["seed"] = seed
-    if data is not None:
-        table.setdefault("fitness", {})["data"] = data
-    return recipe_from_table(table, str(path))
+def all_changes(changes: list[str] | None, data: str | None, seed: int | None = None) -> list[str]:
+    """What a command line changes in a recipe; the shorter options win."""
+    named = {"fitness.data": data, "seed": seed}
+    return [*(changes or []), *(f"{key}={value}" for key, value in named.items() if value is not None)]
 
 
 def _changed_workers(settings: WorkerSettings, number: int | None, no_pin: bool) -> WorkerSettings:

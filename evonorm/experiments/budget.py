@@ -1,6 +1,6 @@
 """How long a search goes on."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 
@@ -8,21 +8,22 @@ from typing import Any
 class Budget:
     """The first bound that is met ends the session; without any, it goes on until it is stopped.
 
-    Candidates (those that reach a worker, references apart) and steps count over the whole run, minutes from now.
+    Proposals, candidates (proposals that reach a worker) and steps count over the whole run without its references,
+    minutes from now.
     """
 
     minutes: float | None = None
     candidates: int | None = None
     steps: int | None = None
+    proposals: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("minutes", "candidates", "steps"):
-            value = getattr(self, name)
+        for name, value in self.to_json().items():
             if value is not None and not value > 0:
                 raise ValueError(f"--{name} must be above 0, got {value}.")
 
     def to_json(self) -> dict[str, Any]:
-        return {"minutes": self.minutes, "candidates": self.candidates, "steps": self.steps}
+        return asdict(self)
 
     def __str__(self) -> str:
         parts = [f"{value:g} {name}" for name, value in self.to_json().items() if value is not None]

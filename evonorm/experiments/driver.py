@@ -98,11 +98,17 @@ class Driver:
 
     def _spent(self) -> str | None:
         """The bound on the whole run that is met; in strict order it depends on nothing but the search's own state."""
-        if self.budget.candidates is not None and self.search.candidates >= self.budget.candidates:
-            return "candidates"
-        if self.budget.steps is not None and self.search.known_steps >= self.budget.steps:
-            return "steps"
-        return None
+        return next((name for name, left in self.left().items() if left == 0), None)
+
+    def left(self) -> dict[str, int]:
+        """What each bound on the whole run leaves."""
+        spent = {
+            "candidates": self.search.candidates,
+            "steps": self.search.known_steps,
+            "proposals": self.search.proposed - len(self.search.references),
+        }
+        bounds = self.budget.to_json()
+        return {name: max(0, bounds[name] - done) for name, done in spent.items() if bounds[name] is not None}
 
     def _patience(self) -> float:
         left = self.seconds_left()

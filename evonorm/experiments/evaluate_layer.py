@@ -3,11 +3,11 @@
 import hashlib
 import json
 import statistics
-import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evonorm.experiments.recipe_file import read_recipe_file
 from evonorm.experiments.settings import read_settings, settings_to_table
 from evonorm.fitness import FitnessRecipe, Progress, evaluate
 from evonorm.graph import CATALOG, Graph
@@ -26,18 +26,10 @@ class Measurement:
     outcome: Outcome
 
 
-def read_fitness_recipe(path: Path, data: str | None = None) -> FitnessRecipe:
-    """The [fitness] table of a recipe file; `data` names other pictures than the recipe does."""
-    try:
-        table = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        raise ValueError(f"there is no recipe {path}. Name one with --recipe, e.g. recipes/laptop.toml.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a TOML file: {error}.") from None
-    fitness = dict(table.get("fitness", {}))
-    if data is not None:
-        fitness["data"] = data
-    return read_settings(FitnessRecipe, fitness, f"{path} [fitness]")
+def read_fitness_recipe(path: Path, changes: Sequence[str] = ()) -> FitnessRecipe:
+    """The [fitness] table of a recipe file after changes such as "fitness.data=digits"."""
+    table = read_recipe_file(path, changes)
+    return read_settings(FitnessRecipe, table.get("fitness", {}), f"{path} [fitness]")
 
 
 def check_layers(layers: Sequence[str]) -> None:

@@ -2,12 +2,13 @@
 
 import dataclasses
 import json
-import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evonorm.experiments.evaluation_task import PROXY_TASK, checked_fitness
+from evonorm.experiments.recipe_file import read_recipe_file
 from evonorm.experiments.settings import read_settings, settings_to_table
 from evonorm.search import SearchSettings
 from evonorm.search.search import reference_graph
@@ -43,15 +44,9 @@ class Recipe:
         return int(self.fitness.get("threads", 1))
 
 
-def load_recipe(path: Path) -> Recipe:
+def load_recipe(path: Path, changes: Sequence[str] = ()) -> Recipe:
     """The recipe in a TOML file; a misspelt key or an impossible value is an error that names the place."""
-    try:
-        table = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        raise ValueError(f"there is no recipe {path}. Recipes lie in the folder recipes/.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is not a TOML file: {error}.") from None
-    return recipe_from_table(table, str(path))
+    return recipe_from_table(read_recipe_file(path, changes), str(path))
 
 
 def recipe_from_table(table: dict[str, Any], where: str) -> Recipe:

@@ -87,9 +87,7 @@ def time_line(driver: Driver) -> str:
     left = driver.seconds_left()
     if left is not None:
         return f"{spent}, {left / 60:.1f} min left"
-    if driver.budget.candidates is not None:
-        return f"{spent}, {max(0, driver.budget.candidates - driver.search.candidates)} candidates left"
-    return spent
+    return ", ".join([spent, *(f"{number:,} {name} left" for name, number in driver.left().items())])
 
 
 def count_line(driver: Driver) -> str:

@@ -52,6 +52,7 @@ def find_verdicts(
     seeds: Sequence[int],
     keep: Path,
     watch: Callable[[str, int, Progress], None],
+    tests: Sequence[str] = tuple(TESTS),
 ) -> Iterator[Verdict]:
     """Every verdict, from the file `keep` where it is known; a file of another recipe is refused."""
     keep_freed_memory()
@@ -59,7 +60,7 @@ def find_verdicts(
     for seed in seeds:
         for anchor in recipe.anchors:
             for layer in layers:
-                for test in TESTS:
+                for test in tests:
                     verdict = known.get((layer, anchor, test, seed))
                     if verdict is None:
                         verdict = _find(layer, anchor, test, recipe, seed, watch)

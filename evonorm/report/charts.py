@@ -113,7 +113,8 @@ def scatter(title: str, cells: Sequence[Cell], marks: Sequence[Mark], references
     assert axes.x_limits
     assert axes.y_limits
     frame = Frame(title, axes, [], axes.x_limits, axes.y_limits)
-    drawn = _density(frame, cells) if cells else [frame.nothing()]
+    drawn = _density(frame, cells) if cells else []
+    drawn += [] if cells or marks or references else [frame.nothing()]
     drawn.append(
         element("g", {"class": f"{series_class(1)} fill", "fill": SERIES[1]}, *(_disc(frame, m) for m in marks))
     )

@@ -51,7 +51,9 @@ class Figure:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows([f"{each:.7g}" if isinstance(each, float) else each for each in row] for row in self.rows)
+        writer.writerows(
+            [float(f"{each:.7g}") if isinstance(each, float) else each for each in row] for row in self.rows
+        )
         return text.getvalue()
 
 

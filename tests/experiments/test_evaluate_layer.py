@@ -79,3 +79,21 @@ def test_the_table_has_mean_and_spread_and_tells_rejections():
 def test_a_mistake_in_a_layer_is_told_before_any_training(layer, message):
     with pytest.raises(ValueError, match=message.replace("+", r"\+")):
         check_layers(["bn-relu", layer])
+
+
+def test_without_a_terminal_progress_is_lines(monkeypatch, capsys):
+    from evonorm import cli
+
+    now = [1000.0]
+    monkeypatch.setattr(cli.time, "monotonic", lambda: now[0])
+    with cli._bar() as bar:
+        for step in range(10):
+            bar("bn-relu on resnet-nano", step, 9)
+            now[0] += 13
+        bar("bn-relu on mobilenet-nano", 0, 0)
+    lines = [line.split(" ", 1)[1] for line in capsys.readouterr().err.splitlines()]
+    assert lines == [
+        "bn-relu on resnet-nano: 0 of 9",
+        "bn-relu on resnet-nano: 5 of 9",
+        "bn-relu on mobilenet-nano: 0",
+    ]

@@ -104,6 +104,14 @@ def test_steps_bound_a_run_reproducibly(tmp_path):
         assert 400 <= reader.cost()[0] < 400 + 17 * FAKE.search.lag
 
 
+def test_proposals_bound_a_run_exactly(tmp_path):
+    folder, ended = search(tmp_path, "a", replace(FAKE, workers=workers(2)), proposals=50)
+    assert ended == "proposals"
+    with folder.reader() as reader:
+        assert reader.proposed() == 50 + len(reader.references())
+        assert not reader.pending()
+
+
 def test_going_on_in_pieces_is_the_same_as_in_one(tmp_path):
     whole, _ = search(tmp_path, "whole", candidates=40)
     pieces, _ = search(tmp_path, "pieces", candidates=7)
@@ -237,7 +245,15 @@ def test_impossible_run_names_are_refused(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "bound", [{"minutes": 0.0}, {"minutes": -1.0}, {"candidates": 0}, {"steps": -5}, {"minutes": float("nan")}]
+    "bound",
+    [
+        {"minutes": 0.0},
+        {"minutes": -1.0},
+        {"candidates": 0},
+        {"proposals": 0},
+        {"steps": -5},
+        {"minutes": float("nan")},
+    ],
 )
 def test_impossible_budgets_are_refused(bound):
     with pytest.raises(ValueError, match="must be above 0"):

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from evonorm.graph import Graph
+from evonorm.report.agreement import Pair, agreement_figure
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Bar, Cell, DotRow, Line, Mark, dot_rows, funnel, histogram, line_chart, scatter
 from evonorm.report.figures import _shown_outputs, response_figure
@@ -146,3 +147,21 @@ def test_names_of_references_cover_neither_each_other_nor_a_diamond():
         assert x + width <= 400
         for other_x, other_y, other_width in names[:k]:
             assert abs(y - other_y) >= 11 or x > other_x + other_width or other_x > x + width
+
+
+def test_an_agreement_shows_every_layer_and_labels_those_with_a_name():
+    pairs = [Pair("bn-relu", 30.0, 50.0, True), Pair("tanh(x)", 20.0, 40.0, False), Pair("exp(x)", 10.0, 10.0, False)]
+    figure = agreement_figure("rung 1", "rung 1, 20 steps", pairs, "20 steps", "400 steps")
+    text = "".join(ET.fromstring(str(figure.svg)).itertext())
+    assert "bn-relu" in text
+    assert "accuracy (%), 400 steps" in text
+    assert "nothing" not in text
+    assert str(figure.svg).count("h0") == 2
+    assert figure.csv().splitlines()[1:] == [
+        "bn-relu,30.0,50.0,True",
+        "tanh(x),20.0,40.0,False",
+        "exp(x),10.0,10.0,False",
+    ]
+    named = agreement_figure("rung 1", "rung 1", pairs[:1], "20 steps", "400 steps")
+    assert "nothing" not in str(named.svg)
+    assert "nothing" in str(agreement_figure("rung 1", "rung 1", [], "20 steps", "400 steps").svg)

@@ -1,0 +1,39 @@
+"""A recipe's TOML file as a table, with what a command line changes in it."""
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+
+def read_recipe_file(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
+    """The file's table after `changes` such as "fitness.training.steps=400"; what the keys mean is not checked here."""
+    try:
+        table = tomllib.loads(path.read_text())
+    except FileNotFoundError:
+        raise ValueError(f"there is no recipe {path}. Recipes lie in the folder recipes/, e.g. laptop.toml.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not a TOML file: {error}.") from None
+    for change in changes:
+        _change(table, change)
+    return table
+
+
+def _change(table: dict[str, Any], change: str) -> None:
+    key, equals, text = change.partition("=")
+    *tables, last = (name.strip() for name in key.split("."))
+    if not equals or not all((*tables, last)):
+        raise ValueError(f"a change is KEY=VALUE such as fitness.training.steps=400, got {change!r}.")
+    for name in tables:
+        table = table.setdefault(name, {})
+        if not isinstance(table, dict):
+            raise ValueError(f"{change!r} asks for a table, but the recipe's {name!r} is a value.")  # noqa: TRY004
+    table[last] = _value(text.strip())
+
+
+def _value(text: str) -> Any:
+    """As TOML would read it; a word that it cannot read is a string without its quotation marks."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

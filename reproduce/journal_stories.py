@@ -1,0 +1,99 @@
+"""What a journal tells beside its leaderboard (paper, "Rejection protocols", "Tournament Selection Criterion").
+
+    python reproduce/journal_stories.py NAME [NAME ...] --runs runs
+
+1. What the quality test alone saves: training steps with it, and without it.
+2. In how many steps of ascent unstable layers explode. The paper: many in fewer than 5.
+3. Pareto against Average selection on the recorded scores: how far ahead a winner is on each anchor.
+"""
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from evonorm.experiments.verdicts import markdown_table
+from evonorm.journal import Candidate, Outcome, Reader, Rejected, RunFolder, Scores
+from evonorm.search import SearchSettings
+from evonorm.search.population import Population
+from evonorm.search.tournament import tournament_winner
+
+TOURNAMENTS = 5000
+
+
+def paid_for(reader: Reader) -> list[Candidate]:
+    """Candidates that cost something; references are not among them."""
+    every = reader.candidates()
+    return [c for c in every if c.proposal.origin != "reference" and c.outcome is not None and c.outcome.stages]
+
+
+def steps_of(outcome: Outcome) -> int:
+    return sum(stage.steps for stage in outcome.stages if stage.name != "stability")
+
+
+def quality_story(outcomes: Sequence[Outcome], fitness: dict) -> str:
+    """A candidate that quality turned down would have trained to the end on every anchor, or until it blew up."""
+    whole = fitness["training"]["steps"] * len(fitness["anchors"])
+    turned_down = [each for each in outcomes if isinstance(each, Rejected) and each.test == "quality"]
+    blew_up = [each for each in turned_down if "accuracy" not in each.figures]
+    spent = sum(map(steps_of, outcomes))
+    without = spent + sum(whole - steps_of(each) for each in turned_down if each not in blew_up)
+    return (
+        f"quality test: turned down {len(turned_down)} of {len(outcomes)} that trained ({len(blew_up)} by a loss that"
+        f" was not finite); {spent:,} training steps with it, {without:,} without: {without / max(spent, 1):.1f} times"
+    )
+
+
+def stability_story(outcomes: Sequence[Outcome]) -> str:
+    tested = [each for each in outcomes if any(stage.name == "stability" for stage in each.stages)]
+    steps = Counter(
+        int(each.figures["step"]) for each in tested if isinstance(each, Rejected) and each.test == "stability"
+    )
+    early, every = sum(count for step, count in steps.items() if step < 5), sum(steps.values())
+    when = ", ".join(f"step {step}: {count}" for step, count in sorted(steps.items()))
+    return (
+        f"stability test: turned down {every} of {len(tested)} that reached it, {early} in fewer than 5 steps ({when})"
+    )
+
+
+def selection_rows(scores: Sequence[Scores], criteria: Sequence[Literal["pareto", "average"]]) -> list[list[str]]:
+    """Mean percentile of the winners on each anchor, among all scored candidates, and the gap between anchors."""
+    anchors = sorted(scores[0].accuracies)
+    population = Population(window=len(scores))
+    for index, each in enumerate(scores):
+        population.add(index, None, each.accuracies, None)  # type: ignore[arg-type]
+    table = np.array([[each.accuracies[anchor] for anchor in anchors] for each in scores])
+    percentiles = 100 * (table[:, None] >= table).mean(axis=1)  # (candidates, anchors)
+    rows = []
+    for criterion in criteria:
+        settings = replace(SearchSettings(), criterion=criterion, smallest_tournament=8)
+        rng = np.random.default_rng(0)
+        winners = [tournament_winner(population, settings, rng).index for _ in range(TOURNAMENTS)]
+        means = percentiles[winners].mean(axis=0)
+        rows.append([criterion, *(f"{mean:.1f}" for mean in means), f"{np.ptp(means):.1f}"])
+    spread = [f"{100 * deviation:.2f}" for deviation in table.std(axis=0)]
+    return [*rows, ["spread of scores, %", *spread, ""]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--runs", type=Path, default=Path("runs"))
+    chosen = parser.parse_args()
+    for name in chosen.names:
+        with RunFolder(chosen.runs, name).reader() as reader:
+            outcomes = [candidate.outcome for candidate in paid_for(reader)]
+            fitness = reader.header()["recipe"]["fitness"]
+        print(f"## {name}\n\n- {quality_story(outcomes, fitness)}\n- {stability_story(outcomes)}\n")
+        scores = [each for each in outcomes if isinstance(each, Scores)]
+        if len(scores) > 1:
+            columns = [f"{len(scores)} scored", *sorted(scores[0].accuracies), "largest gap"]
+            print(markdown_table(columns, selection_rows(scores, ("pareto", "average"))))
+
+
+if __name__ == "__main__":
+    main()

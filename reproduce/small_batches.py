@@ -1,0 +1,123 @@
+"""Small batches (paper, figure and table on batch sizes): does BatchNorm fall and EvoNorm-S0 hold?
+
+    python reproduce/small_batches.py --out docs/results      # goes on where it was stopped
+
+Trains each layer on a small anchor with ever smaller batches on the same number of pictures, the learning rate in
+proportion to the batch, and validates with the moving moments as a user would.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from evonorm.experiments.surroundings import commit
+from evonorm.experiments.verdicts import markdown_table
+from evonorm.fitness import FitnessRecipe
+from evonorm.fitness.evaluate import number_of_threads
+from evonorm.fitness.proxy_task import ProxyTask
+from evonorm.layers import no_weight_decay
+from evonorm.report.chart_frame import Axes
+from evonorm.report.charts import Line, line_chart
+from evonorm.report.figures import Figure
+from evonorm.report.html_report import write_figures
+from evonorm.training import TrainingRun, keep_freed_memory
+
+LAYERS = ("bn-relu", "gn-relu", "gn-silu", "evonorm-b0", "evonorm-s0")
+BATCHES = (128, 32, 8, 4)
+RATE_AT_128 = 0.06  # the laptop recipe's 0.03 at 64
+
+
+@dataclass(frozen=True)
+class Result:
+    """One training; accuracy None if its loss was not finite."""
+
+    layer: str
+    batch: int
+    seed: int
+    anchor: str
+    pictures: int
+    accuracy: float | None
+    steps: int
+    seconds: float
+    commit: str | None
+
+
+def train(layer: str, batch: int, seed: int, anchor: str, pictures: int) -> Result:
+    recipe = FitnessRecipe(anchors=(anchor,), threads=1)
+    task = ProxyTask(layer, anchor, recipe, seed)
+    model = task.fresh_model()
+    training = replace(recipe.training, steps=pictures // batch, learning_rate=RATE_AT_128 * batch / 128)
+    run = TrainingRun(model, task.batches(batch), training, no_weight_decay(model), task.seed)
+    start = time.perf_counter()
+    with number_of_threads(recipe.threads):
+        ending = run.advance(training.steps)
+        accuracy = None if ending == "non_finite_loss" else task.validate(model)
+    return Result(layer, batch, seed, anchor, pictures, accuracy, run.step, time.perf_counter() - start, commit())
+
+
+def results(seeds: int, anchor: str, pictures: int, keep: Path) -> Iterator[Result]:
+    """Every training, from the file where it is known."""
+    lines = keep.read_text().splitlines() if keep.exists() else []
+    known = {
+        (r.layer, r.batch, r.seed, r.anchor, r.pictures): r for r in (Result(**json.loads(line)) for line in lines)
+    }
+    for seed in range(seeds):
+        for batch in BATCHES:
+            for layer in LAYERS:
+                key = (layer, batch, seed, anchor, pictures)
+                if key not in known:
+                    known[key] = train(*key)
+                    with keep.open("a") as file:
+                        file.write(json.dumps(asdict(known[key])) + "\n")
+                    print(known[key], flush=True)
+                yield known[key]
+
+
+def figure(found: list[Result]) -> Figure:
+    lines = []
+    for layer in LAYERS:
+        means = [_mean([r for r in found if (r.layer, r.batch) == (layer, batch)]) for batch in BATCHES]
+        lines.append(Line(layer, [float(k) for k in range(len(BATCHES))], [100 * mean for mean in means]))
+    names = ", ".join(map(str, BATCHES))
+    axes = Axes(f"batch size: {names}", "validation accuracy (%)", (-0.1, len(BATCHES) - 0.9))
+    title = "Accuracy by batch size"
+    columns = ("layer", "batch", "seed", "accuracy")
+    rows = [(r.layer, r.batch, r.seed, r.accuracy) for r in found]
+    return Figure("small_batches", title, line_chart(title, lines, axes), columns, rows)
+
+
+def _mean(found: list[Result]) -> float:
+    return statistics.fmean(r.accuracy or 0.0 for r in found)
+
+
+def _cell(found: list[Result]) -> str:
+    values = [100 * (r.accuracy or 0.0) for r in found]
+    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
+    broken = sum(r.accuracy is None for r in found)
+    return f"{statistics.fmean(values):.1f}{spread}" + (f" ({broken} not finite)" if broken else "")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--anchor", default="resnet-nano")
+    parser.add_argument("--pictures", type=int, default=25_600, help="that each training sees: 200 batches of 128")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--out", type=Path, default=Path("docs/results"), help="a folder for trainings and figure")
+    chosen = parser.parse_args()
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    keep_freed_memory()
+    found = list(results(chosen.seeds, chosen.anchor, chosen.pictures, chosen.out / "small_batches.jsonl"))
+    rows = [
+        [layer, *(_cell([r for r in found if (r.layer, r.batch) == (layer, batch)]) for batch in BATCHES)]
+        for layer in LAYERS
+    ]
+    print(markdown_table(["layer", *(f"batch {batch}" for batch in BATCHES)], rows))
+    write_figures([figure(found)], chosen.out)
+
+
+if __name__ == "__main__":
+    main()
