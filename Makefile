@@ -48,6 +48,7 @@ browser:
 
 bench-dashboard: setup  ## Page times at 100,000 candidates, and what ten open pages take from a search
 	$(BIN)/python -m benchmarks.dashboard latency
+	$(BIN)/python -m benchmarks.dashboard share
 	$(BIN)/python -m benchmarks.dashboard throughput
 
 bench-nano: setup  ## How much cheaper a step of the nano anchors is than of the CIFAR anchors

@@ -1,10 +1,13 @@
 """What the dashboard costs: how long a page takes at 100,000 candidates, and what ten open pages take from a search.
 
     python -m benchmarks.dashboard latency [--candidates 100000] [--runs FOLDER]
+    python -m benchmarks.dashboard share [--browser]                    # takes 85 s
     python -m benchmarks.dashboard throughput [--pairs 3] [--browser]   # --candidates 700 --pairs 1 takes a minute
 
 Latency is measured at the real command over HTTP: the first page a fresh server shows of the run, and then updates
-after new outcomes were written. Throughput is that of a search whose fitness burns the processor on every core, with
+after new outcomes were written. Share is the processor time that the server and ten open pages take of the machine
+while a run grows by eight candidates a second: what they take from a search that uses every core, told without the
+noise of its own speed. Throughput is that of a search whose fitness burns the processor on every core, with
 and without ten open pages that ask as the page's script does (--browser: ten of a real Chromium on this machine
 instead, all of them visible, whose own work is counted too). Every search has some candidates before its pages are
 opened, and only what comes after that is timed.
@@ -244,6 +247,28 @@ def keep_browsing(page: str) -> None:
             tabs[0].wait_for_timeout(1000)
 
 
+def share(browser: bool) -> None:
+    """Over 70 s: the pages are brought up to date twice, or three times."""
+    with tempfile.TemporaryDirectory() as folder:
+        runs = Path(folder)
+        journal_path = write_run(runs, "growing", 400, scored_share=0.3)
+        with watched_by("browse" if browser else "ask", runs, "growing") as processes:
+            before, started = [cpu_seconds(pid) for pid in processes], time.monotonic()
+            while (passed := time.monotonic() - started) < 70:
+                with Journal.open(journal_path) as journal, Reader(journal_path) as reader:
+                    add_candidates(journal, 8, first=reader.proposed(), scored_share=0.3)
+                time.sleep(1)
+            spent = [cpu_seconds(pid) - b for pid, b in zip(processes, before, strict=True)]
+    cores = os.cpu_count() or 1
+    shares = [
+        f"{what} {each:.2f} s, {100 * each / passed / cores:.2f} %"
+        for what, each in zip(("server", "pages"), spent, strict=True)
+    ]
+    print(
+        f"of {passed:.0f} s on {cores} cores: {'; '.join(shares)}; together {100 * sum(spent) / passed / cores:.2f} %"
+    )
+
+
 def throughput(pairs: int, candidates: int, browser: bool) -> None:
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
@@ -267,7 +292,7 @@ def throughput(pairs: int, candidates: int, browser: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("latency", "throughput", "ask", "browse"))
+    parser.add_argument("what", choices=("latency", "share", "throughput", "ask", "browse"))
     parser.add_argument("page", nargs="?", help="for ask and browse, which the benchmark starts itself")
     parser.add_argument("--candidates", type=int)
     parser.add_argument("--runs", type=Path, help="where the large run is kept; by default a folder that goes again")
@@ -278,6 +303,8 @@ def main() -> None:
         keep_asking(chosen.page)
     elif chosen.what == "browse":
         keep_browsing(chosen.page)
+    elif chosen.what == "share":
+        share(chosen.browser)
     elif chosen.what == "throughput":
         throughput(chosen.pairs, chosen.candidates or 1500, chosen.browser)
     else:

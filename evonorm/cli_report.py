@@ -1,5 +1,6 @@
 """The sub-commands that show things: draw, report, dashboard. Wiring only; `cli.py` adds them."""
 
+import difflib
 from pathlib import Path
 from typing import Annotated
 
@@ -26,11 +27,13 @@ def draw(
 
     Example: evonorm draw evonorm-b0 out.svg
     """
-    graph = _graph_of(layer)
+    graph, affine_inside = _graph_of(layer), layer in CATALOG and CATALOG[layer].affine_inside
+    if response and out.suffix == ".html":
+        raise ValueError("--response chooses one picture for an .svg or .png file; an .html page shows both.")
     if out.suffix == ".html":
-        out.write_text(layer_page(layer, graph, str(graph)))
+        out.write_text(layer_page(layer, graph, str(graph), affine_inside))
     elif out.suffix in (".svg", ".png"):
-        svg = response_figure(graph).svg if response else graph_svg(graph)
+        svg = response_figure(graph).svg if response else graph_svg(graph, affine=not affine_inside)
         out.write_bytes(svg.encode() if out.suffix == ".svg" else png_of(svg))
     else:
         raise ValueError(f"a drawing is written to a file that ends in .svg, .png or .html, got {str(out)!r}.")
@@ -43,7 +46,12 @@ def _graph_of(layer: str) -> Graph:
         if formula is None:
             raise ValueError(f"{layer} cannot be written in the formula language, so there is no graph to draw.")
         return Graph.parse(formula)
-    return Graph.parse(layer)
+    try:
+        return Graph.parse(layer)
+    except ValueError as error:
+        if close := difflib.get_close_matches(layer, CATALOG, 1):
+            raise ValueError(f"there is no layer {layer!r}; did you mean {close[0]}?\n{error}") from error
+        raise
 
 
 def report(

@@ -15,8 +15,10 @@ from evonorm.graph.primitives import INDEX_SETS
 
 ROW, NODE_HEIGHT, GAP, MARGIN = 62.0, 34.0, 22.0, 10.0
 AFFINE_WIDTH = 60.0
-PORT = 7.0  # half the distance of the two arrowheads at a node with two inputs
+PORT = 7.0  # half the distance of the two arrowheads at a node with two inputs ...
+LETTERED_PORT = 13.0  # ... and at one where letters stand beside them
 INK, MOMENT, FAINT = "#222222", "#0072B2", "#8a8a8a"
+ON_PAPER = "background:#fff;color:#222;padding:8px;border-radius:6px"  # a notebook may be dark, these colours are not
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 SIGNS = {
     "add": "+",
@@ -33,8 +35,11 @@ SIGNS = {
 LETTERS = ("x", "0", "v₀", "v₁")
 
 
-def graph_svg(graph: Graph, dead: bool = False) -> Markup:
-    """The drawing; with `dead`, the nodes that the output does not reach are there too, faint."""
+def graph_svg(graph: Graph, dead: bool = False, affine: bool = True) -> Markup:
+    """The drawing; with `dead`, the nodes that the output does not reach are there too, faint.
+
+    `affine` is False for a layer that applies γ and β inside, which its formula leaves out.
+    """
     numbers = set(graph.live)
     if dead:
         numbers |= set(range(len(INITIAL_NODES), graph.output + 1))
@@ -58,7 +63,7 @@ def graph_svg(graph: Graph, dead: bool = False) -> Markup:
             "style": "max-width:100%;height:auto",
         },
         element("title", {}, f"computation graph of {_readable(graph)}"),
-        element("g", {"class": "ink", **style}, *edges, *nodes, _affine(graph, layout)),
+        element("g", {"class": "ink", **style}, *edges, *nodes, _end(graph, layout, affine)),
     )
 
 
@@ -68,7 +73,9 @@ def graph_html(graph: Graph) -> Markup:
         formula = formula_mathml(graph, affine=True)
     except ValueError:  # too long to read, but the drawing is not
         formula = Markup()
-    return element("div", {"class": "evonorm-layer", "style": "display:inline-block"}, formula, graph_svg(graph))
+    return element(
+        "div", {"class": "evonorm-layer", "style": f"display:inline-block;{ON_PAPER}"}, formula, graph_svg(graph)
+    )
 
 
 def _readable(graph: Graph) -> str:
@@ -132,14 +139,15 @@ def _edges(graph: Graph, layout: Layout, number: int) -> Markup:
     inputs = graph.node(number).inputs
     x, y = _centre(layout, number)
     ways = sorted((layout.x[layout.way(i, number)[-2]], place) for place, i in enumerate(inputs))
-    ports = [x] if len(inputs) == 1 else [x - PORT, x + PORT]
+    lettered = graph.node(number).op == "div"
+    apart = LETTERED_PORT if lettered else PORT
+    ports = [x] if len(inputs) == 1 else [x - apart, x + apart]
     dead = {} if number in graph.live else {"opacity": "0.35", "stroke-dasharray": "3 3"}
     drawn = []
-    for (_, place), port in zip(ways, ports, strict=True):
+    for (origin, place), port in zip(ways, ports, strict=True):
         drawn.append(_edge(layout, inputs[place], number, port))
-        if graph.node(number).op == "div":
-            side = -9 if port < x else 9
-            drawn.append(_letter(port + side, y - NODE_HEIGHT / 2 - 5, "ab"[place]))
+        if lettered:  # on the side that the edge does not come from
+            drawn.append(_letter(port + (7.5 if origin < port else -7.5), y - NODE_HEIGHT / 2 - 5, "ab"[place]))
     line = {"class": f"edge{' dead' if dead else ''}", "fill": "none", "stroke": INK, **dead}
     return element("g", line, *drawn)
 
@@ -156,15 +164,26 @@ def _edge(layout: Layout, source: int, target: int, port: float) -> Markup:
     tip = points[-1][1] - NODE_HEIGHT / 2 - 1
     points[-1] = (port, tip - 3)
     path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
-    for (x0, y0), (x1, y1) in pairwise(points):
+    for ((x0, y0), (x1, y1)), (lean0, lean1) in zip(pairwise(points), pairwise(_leans(points)), strict=True):
         bend = (y1 - y0) / 2
-        path += f" C{x0:.1f} {y0 + bend:.1f} {x1:.1f} {y1 - bend:.1f} {x1:.1f} {y1:.1f}"
+        before, after = x0 + bend * lean0, x1 - bend * lean1
+        path += f" C{before:.1f} {y0 + bend:.1f} {after:.1f} {y1 - bend:.1f} {x1:.1f} {y1:.1f}"
     head = f"M{port - 3.5:.1f} {tip - 6:.1f} L{port:.1f} {tip:.1f} L{port + 3.5:.1f} {tip - 6:.1f}"
     return joined(element("path", {"d": path}), element("path", {"d": head}))
 
 
-def _affine(graph: Graph, layout: Layout) -> Markup:
-    """The affine that always follows: an arrow out of the output node, and what it means."""
+def _leans(points: list[tuple[float, float]]) -> list[float]:
+    """How far an edge leans at each point, in x for each y: upright at its ends, where it turns, and where it waits.
+
+    In between the gentler of its two pieces, so that a long edge runs through its spots in one sweep.
+    """
+    slopes = [(x1 - x0) / (y1 - y0) for (x0, y0), (x1, y1) in pairwise(points)]
+    inner = [min(a, b, key=abs) if a * b > 0 else 0.0 for a, b in pairwise(slopes)]
+    return [0.0, *inner, 0.0]
+
+
+def _end(graph: Graph, layout: Layout, affine: bool) -> Markup:
+    """An arrow out of the output node, and the affine that follows."""
     x, y = _centre(layout, graph.output)
     start, end = y + NODE_HEIGHT / 2, y + ROW - 16
     arrow = (
@@ -172,4 +191,4 @@ def _affine(graph: Graph, layout: Layout) -> Markup:
     )
     text = {"x": x, "y": end + 16, "font-style": "italic", "class": "output"}
     line = {"d": arrow, "fill": "none", "stroke": INK, "class": "edge"}
-    return joined(element("path", line), element("text", text, "· γ + β"))
+    return joined(element("path", line), element("text", text, "· γ + β" if affine else "output"))

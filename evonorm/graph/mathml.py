@@ -28,7 +28,7 @@ def formula_mathml(graph: Graph, affine: bool = False, display: bool = True) -> 
             raise ValueError("the formula is too long to typeset; use graph.encode() to show it.")
     formula = pieces[graph.output]
     if affine:
-        times = joined(_wrapped(formula, PRODUCT), _symbol("\u2062"), _name("γ"))
+        times = joined(_wrapped(formula, PRODUCT), _symbol("·"), _name("γ"))
         formula = Piece(joined(times, _symbol("+"), _name("β")), SUM)
     attributes = {"xmlns": "http://www.w3.org/1998/Math/MathML", "display": "block" if display else "inline"}
     return element("math", attributes, formula.markup)

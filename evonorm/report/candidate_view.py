@@ -3,7 +3,7 @@
 from typing import Any
 
 from evonorm.graph import Graph
-from evonorm.journal import Candidate, Reader, Scores, Stage
+from evonorm.journal import Candidate, Reader, Rejected, Scores, Stage
 from evonorm.layers.source import layer_source
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Line, line_chart
@@ -12,6 +12,7 @@ from evonorm.report.family import ancestry, children, count_children, readable
 from evonorm.report.figures import PERCENT, Figure
 from evonorm.report.layer_pictures import drawing, formula_picture, response_picture
 from evonorm.report.questions import ask
+from evonorm.report.words import origin_words, why_it_rejects
 
 KINDS = ("all", "scores", "rejected", "failed", "pending")
 PAGE_SIZE = 50
@@ -34,15 +35,18 @@ def candidate_values(reader: Reader, candidate: Candidate, references: dict[str,
         "index": proposal.index,
         "reference_name": proposal.name,
         "verdict": verdict(outcome),
-        "origin": proposal.origin,
+        "why": why_it_rejects(outcome.test) if isinstance(outcome, Rejected) else None,
+        "origin": origin_words(proposal.origin),
         "steps": candidate.steps,
         "duration": duration(candidate.seconds),
-        "math": formula_picture(graph, affine=True),
+        "math": formula_picture(graph, affine=True, display=True),
         "drawing": drawing(graph),
         "whole_drawing": drawing(graph, dead=True),
         "response": response_picture(graph),
         "accuracies": outcome.accuracies if isinstance(outcome, Scores) else {},
+        "average": outcome.average if isinstance(outcome, Scores) else None,
         "references": references,
+        "reference_averages": [sum(row.values()) / len(row) for row in references.values()],
         "curves": curve_figures(stages),
         "stages": [{"name": s.name, "anchor": s.anchor, "steps": s.steps, "seconds": s.seconds,
                     "figures": _short(s.figures)} for s in stages],
@@ -85,7 +89,7 @@ def curve_figures(stages: tuple[Stage, ...]) -> list[Figure]:
         ("loss", "Training loss", "cross-entropy (nats)", loss),
     ):
         if lines:
-            svg = line_chart(title, lines, Axes("training step", label))
+            svg = line_chart(title, lines, Axes("training step", label, x_whole=True))
             rows = [(line.label, x, y) for line in lines for x, y in zip(line.x, line.y, strict=True)]
             found.append(Figure(name, title, svg, ("anchor", "step", label), rows))
     return found

@@ -10,6 +10,7 @@ from evonorm.report.scales import Scale, tick_text
 WIDTH, HEIGHT = 400, 270
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 44
 LEGEND_ROW = 18
+HALO = {"class": "halo", "stroke": "white", "stroke-width": 3, "paint-order": "stroke"}  # of words over what is drawn
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
 
@@ -22,6 +23,7 @@ class Axes:
     x_limits: tuple[float, float] | None = None
     y_limits: tuple[float, float] | None = None
     y_log: bool = False
+    x_whole: bool = False  # counts: no ticks between whole numbers
     levels: dict[str, float] = field(default_factory=dict)  # named horizontal lines
     legend: bool = True
 
@@ -44,6 +46,7 @@ class Frame:
         self.bottom = height - BOTTOM
         self.x = Scale(*x_limits, LEFT, WIDTH - RIGHT)
         self.y = Scale(*y_limits, self.bottom, self.top, axes.y_log)
+        self.names_at_start = False  # of levels: at the left end instead of the right
         if names:
             self.y = Scale(*y_limits, self.bottom, self.top)
 
@@ -68,7 +71,7 @@ class Frame:
 
     def _grid(self) -> Markup:
         lines, words = [], []
-        for tick in self.x.ticks():
+        for tick in self.x.ticks(least=1.0 if self.axes.x_whole else 0.0):
             x = self.x(tick)
             lines.append(element("line", {"x1": x, "x2": x, "y1": self.bottom, "y2": self.bottom + 4}))
             words.append(element("text", {"x": x, "y": self.bottom + 17, "text-anchor": "middle"}, tick_text(tick)))
@@ -102,9 +105,9 @@ class Frame:
 
     def _level(self, name: str, value: float) -> Markup:
         y = self.y(value)
-        place = {"x": WIDTH - RIGHT - 2, "y": y - 4, "text-anchor": "end", "font-size": 11}
-        halo = {"class": "halo", "stroke": "white", "stroke-width": 3, "paint-order": "stroke"}  # over grid and curves
-        return joined(reference_line(LEFT, y, WIDTH - RIGHT, y), element("text", {**place, **halo}, name))
+        end = {"x": LEFT + 2} if self.names_at_start else {"x": WIDTH - RIGHT - 2, "text-anchor": "end"}
+        place = {**end, "y": y - 4, "font-size": 11}
+        return joined(reference_line(LEFT, y, WIDTH - RIGHT, y), element("text", {**place, **HALO}, name))
 
 
 def legend_width(label: str) -> float:

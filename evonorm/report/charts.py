@@ -12,6 +12,7 @@ from typing import NamedTuple
 from evonorm.graph.markup import Markup, element, joined
 from evonorm.report.chart_frame import (
     BOTTOM,
+    HALO,
     LEFT,
     LEGEND_ROW,
     RIGHT,
@@ -55,12 +56,26 @@ class Mark:
 def line_chart(title: str, lines: Sequence[Line], axes: Axes) -> Markup:
     """Curves with their bands, and horizontal lines of reference."""
     if not lines:
-        return Frame(title, axes, [], (0, 1), (0, 100)).empty()
+        return Frame(title, axes, [], (0, 10), (0, 100)).empty()
     xs = [x for line in lines for x in line.x]
     ys = [y for line in lines for y in (*line.y, *line.low, *line.high)] + list(axes.levels.values())
     labels = [line.label for line in lines] if axes.legend else []
     frame = Frame(title, axes, labels, axes.x_limits or padded(xs, 1.0, *_floor(xs)), axes.y_limits or padded(ys, 0.02))
+    frame.names_at_start = _nearest(frame, lines, 0.0, 0.25) > _nearest(frame, lines, 0.75, 1.0)
     return frame.svg([_line(frame, number, line) for number, line in enumerate(lines)])
+
+
+def _nearest(frame: Frame, lines: Sequence[Line], start: float, end: float) -> float:
+    """How near, in pixels, a curve comes to a level in this part of the width."""
+    first, last = (LEFT + share * (WIDTH - RIGHT - LEFT) for share in (start, end))
+    near = [
+        abs(frame.y(y) - frame.y(level) + 8)  # the name stands above its line
+        for line in lines
+        for x, y in zip(line.x, line.y, strict=True)
+        for level in frame.axes.levels.values()
+        if math.isfinite(y) and first <= frame.x(x) <= last
+    ]
+    return min(near, default=math.inf)
 
 
 def _floor(values: list[float]) -> tuple[float, float]:
@@ -103,7 +118,7 @@ def scatter(title: str, cells: Sequence[Cell], marks: Sequence[Mark], references
     drawn.append(
         element("g", {"class": f"{series_class(1)} fill", "fill": SERIES[1]}, *(_disc(frame, m) for m in marks))
     )
-    return frame.svg([*drawn, element("g", {"class": "ink-fill", "fill": INK}, *_diamonds(frame, references))])
+    return frame.svg([*drawn, element("g", {"class": "ink-fill", "fill": INK}, *_diamonds(frame, references, marks))])
 
 
 def _density(frame: Frame, cells: Sequence[Cell]) -> list[Markup]:
@@ -223,13 +238,37 @@ def _disc(frame: Frame, mark: Mark) -> Markup:
     return _linked(mark.link, element("circle", place, element("title", {}, mark.label)))
 
 
-def _diamonds(frame: Frame, marks: Sequence[Mark]) -> list[Markup]:
-    """Diamonds with their names to the left, pushed down where two would meet."""
-    drawn, free = [], -math.inf
-    for mark in sorted(marks, key=lambda each: -each.y):
-        x, y = frame.x(mark.x), frame.y(mark.y)
-        free = max(y + 4, free + 13)
-        drawn.append(element("path", {"d": f"M{x:.1f} {y - 6:.1f} l6 6 l-6 6 l-6 -6 Z"}))
-        side = {"x": x - 10, "text-anchor": "end"} if x > LEFT + 100 else {"x": x + 10}
-        drawn.append(element("text", {**side, "y": free, "font-size": 11}, mark.label))
-    return drawn
+def _diamonds(frame: Frame, marks: Sequence[Mark], discs: Sequence[Mark]) -> list[Markup]:
+    """Diamonds, then their names over everything else, each where it covers the least of marks and other names."""
+    places = [(frame.x(mark.x), frame.y(mark.y)) for mark in marks]
+    discs_at = [(frame.x(disc.x), frame.y(disc.y)) for disc in discs]
+    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in [*places, *discs_at]]
+    shapes = [element("path", {"d": f"M{x:.1f} {y - 6:.1f} l6 6 l-6 6 l-6 -6 Z"}) for x, y in places]
+    names = []
+    for (x, y), mark in zip(places, marks, strict=True):
+        box = _free_box(frame, x, y, 6.3 * len(mark.label), taken)
+        taken.append(box)
+        names.append(element("text", {"x": box[0], "y": box[3] - 3, "font-size": 11, **HALO}, mark.label))
+    return [*shapes, *names]
+
+
+Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def _free_box(frame: Frame, x: float, y: float, width: float, taken: list[Box]) -> Box:
+    """Room for a name beside a point: left, right, above or below, where most is free."""
+    corners = [(x - 10 - width, y - 7), (x + 10, y - 7), (x - width / 2, y - 22), (x - width / 2, y + 8)]
+    boxes = [_inside(frame, (left, top, left + width, top + 14)) for left, top in corners]
+    return min(boxes, key=lambda box: sum(_overlap(box, each) for each in taken))  # the first of equals
+
+
+def _inside(frame: Frame, box: Box) -> Box:
+    left, top, right, bottom = box
+    across = max(LEFT + 2 - left, 0.0) + min(WIDTH - RIGHT - 2 - right, 0.0)
+    down = max(frame.top - top, 0.0) + min(frame.bottom - bottom, 0.0)
+    return left + across, top + down, right + across, bottom + down
+
+
+def _overlap(one: Box, other: Box) -> float:
+    across, down = (min(one[k + 2], other[k + 2]) - max(one[k], other[k]) for k in (0, 1))
+    return max(across, 0.0) * max(down, 0.0)

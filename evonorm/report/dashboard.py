@@ -23,7 +23,8 @@ from starlette.routing import Route
 
 from evonorm.journal import JournalError, NoSuchRunError
 from evonorm.report.dashboard_pages import DashboardPages, message_page, static_file
-from evonorm.report.templates import prepare
+from evonorm.report.layer_pictures import prepare
+from evonorm.report.templates import compile_all
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -78,6 +79,7 @@ def create_app(runs: Path, hosts: tuple[str, ...] = LOCAL) -> Starlette:
 
     Without that check a web page elsewhere could have its own name point to this machine, and read along.
     """
+    compile_all()
     prepare()
     board = Dashboard(runs)
     routes = [
@@ -125,6 +127,8 @@ def open_socket(host: str, port: int) -> socket.socket:
         if place is not None:
             place.close()
         cure = "Choose another with --port, or 0 for any that is free."
+        if isinstance(error, socket.gaierror):
+            cure = "--host takes a name or an address of this machine."
         raise ValueError(f"cannot listen on {host} port {port} ({error}). {cure}") from error
     return place
 

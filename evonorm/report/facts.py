@@ -14,6 +14,7 @@ from evonorm.journal import Candidate, Failed, Outcome, Reader, Rejected, Scores
 from evonorm.report.family import Relative, ancestry
 from evonorm.report.questions import ask
 from evonorm.report.tally import Tally
+from evonorm.report.words import end_words
 
 LOOKED_AT = 500  # best candidates among which equal functions are found, ...
 AT_ONCE = 50  # ... so many in a question
@@ -85,6 +86,7 @@ def what_was_run(reader: Reader, tally: Tally) -> list[tuple[str, str]]:
     return [
         ("method", f"{method}, {_batch_words(search)}, seed {header.get('seed')}"),
         ("data", str(_table(header.get("data")).get("name", "not named"))),
+        ("judged by", _judge_words(_table(_table(header.get("recipe")).get("fitness")))),
         ("references", ", ".join(_reference_words(reader.candidate(i)) for (i,) in ask(reader, _REFERENCES)) or "none"),
         ("begun", f"{header.get('created', 'unknown')}, {state(reader)}"),
         ("machine", f"{machine.get('processor', 'unknown')}, {machine.get('cores', '?')} cores"),
@@ -94,6 +96,14 @@ def what_was_run(reader: Reader, tally: Tally) -> list[tuple[str, str]]:
         ("scored", f"{tally.count('scores'):,}, references included"),
         ("cost", f"{tally.steps:,} training steps, {duration(tally.seconds)} of worker time"),
     ]
+
+
+def _judge_words(fitness: dict[str, Any]) -> str:
+    anchors, steps = fitness.get("anchors"), _table(fitness.get("training")).get("steps")
+    if not isinstance(anchors, list | tuple) or not anchors:
+        return "not named"
+    trained = f"trained for {steps:,} steps each" if isinstance(steps, int) else "trained"
+    return f"validation accuracy of {', '.join(map(str, anchors))}, {trained}"
 
 
 def _reference_words(reference: Candidate) -> str:
@@ -125,7 +135,7 @@ def state(reader: Reader) -> str:
         return "no session yet"
     kind, pid, why, when = rows[0]
     if kind == "session ended":
-        return f"ended {moment(when)} ({why})"
+        return f"ended {moment(when)} ({end_words(why)})"
     host = _table(reader.header().get("machine")).get("host")
     if host == platform.node() and isinstance(pid, int) and _alive(pid):
         return "running"

@@ -7,10 +7,12 @@ from evonorm.graph import Graph
 from evonorm.journal import Reader
 from evonorm.journal.schema import PARENT
 from evonorm.report.questions import ask
+from evonorm.report.words import origin_words
 
 LONGEST_ANCESTRY = 12
 MOST_CHILDREN = 50
 
+_VERDICTS = {"scores": "scored", "failed": "failed"}
 _RELATIVE = "p.idx, p.origin, p.graph, o.kind, o.test, o.average"
 _ANCESTORS = f"""WITH RECURSIVE line(depth, idx) AS (
         SELECT 0, ? UNION ALL
@@ -63,5 +65,5 @@ def _formula_of(text: str) -> str:
 def _relative(
     index: int, origin: str, graph: str, kind: str | None, test: str | None, average: float | None
 ) -> Relative:
-    verdict = f"rejected by {test!r}" if kind == "rejected" else (kind or "in work")
-    return Relative(index, origin, _formula_of(graph), verdict, average)
+    verdict = f"rejected by {test!r}" if kind == "rejected" else _VERDICTS.get(kind or "", "in work")
+    return Relative(index, origin_words(origin), _formula_of(graph), verdict, average)

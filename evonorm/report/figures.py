@@ -51,7 +51,9 @@ class Figure:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows(self.rows)
+        writer.writerows(
+            [float(f"{each:.7g}") if isinstance(each, float) else each for each in row] for row in self.rows
+        )
         return text.getvalue()
 
 
@@ -70,6 +72,9 @@ def funnel_figure(tally: Tally) -> Figure:
     for label, count, series in _ways_out(tally):
         left -= count
         bars.append(Bar(label, left, count, series))
+    if copied := tally.verdicts["scores", None, True]:
+        left -= copied
+        bars.append(Bar("scored without training: equal to an earlier one", left, copied, KEPT))
     bars = [Bar("proposed", 0, tally.proposed, KEPT), *bars, Bar("trained to the end and scored", 0, left, KEPT)]
     rows = [(bar.label, bar.count) for bar in bars]
     return Figure(
@@ -115,7 +120,7 @@ def _progress_figure(runs: list[NamedTally], curves: dict[str, Progress], anchor
         mean, spread = 100 * found.means[:, column], 100 * found.spreads[:, column]
         lines.append(Line(run.name, x.tolist(), mean.tolist(), (mean - spread).tolist(), (mean + spread).tolist()))
     label = {"candidates": "scored candidates", "cost": "training steps"}[against]
-    axes = Axes(label, PERCENT, levels=_reference_level(runs[0].tally, anchor), legend=len(runs) > 1)
+    axes = Axes(label, PERCENT, x_whole=True, levels=_reference_level(runs[0].tally, anchor), legend=len(runs) > 1)
     title = f"Top 10 {f'on {anchor}' if anchor else 'on average'}{' against cost' if against == 'cost' else ''}"
     name = file_name("progress", against, *([anchor] if anchor else []))
     rows = [(line.label, *row) for line in lines for row in zip(line.x, line.y, line.low, line.high, strict=True)]
@@ -246,10 +251,16 @@ def response_figure(graph: Graph) -> Figure:
 
 
 def _shown_outputs(outputs: list[float]) -> tuple[float, float]:
-    """From the 2nd to the 98th percentile with some room, at most 50 beyond the output that is nearest to zero."""
+    """From the 2nd to the 98th percentile with some room, at most 50 beyond the output that is nearest to zero.
+
+    All of it where that is hardly more: only what explodes is cut.
+    """
     finite = np.array([y for y in outputs if abs(y) < 1e30] or [0.0])  # larger ones would leave no room in a double
     low, high = (float(each) for each in np.quantile(finite, (0.02, 0.98)))
     nearest = min(max(0.0, low), high)
     low, high = max(low, nearest - 50), min(high, nearest + 50)
-    room = max(0.5, 0.15 * (high - low), 0.01 * abs(nearest))
+    lowest, highest = float(finite.min()), float(finite.max())
+    if highest - lowest < 1.6 * (high - low):
+        low, high = lowest, highest
+    room = max(0.5, 0.08 * (high - low), 0.01 * abs(nearest))
     return low - room, high + room

@@ -14,6 +14,8 @@ from evonorm.report.templates import render
 
 def write_report(runs: Path, name: str, out: Path | None = None, against: str | None = None) -> Path:
     """Writes report.html and its figures to `out` (the run's folder + report); returns the HTML file."""
+    if against == name:
+        raise ValueError(f"a report compares a run with another one, got {name!r} for both.")
     out = out or runs / name / "report"
     other = None
     if against is not None:

@@ -20,9 +20,9 @@ OPEN_RUNS = 8
 READING_SECONDS = 0.05  # of one answer
 SHORTEST_WAIT = 2.0  # seconds between two renderings ...
 SHARE = 0.01  # ... and at most this share of a core goes into them ...
-# ... and longer for every further page that looks: drawing an update takes a visible page of Chromium some 30 ms of a
-# core without a graphics card, so that all of them together take little more than 1 %, however many they are.
-SECONDS_PER_PAGE = 2.5
+# ... and longer for every further page that looks: drawing an update takes a visible page of Chromium 40 to 70 ms of
+# a core without a graphics card, so that all of them together take less than 2 % of one, however many they are.
+SECONDS_PER_PAGE = 3.5
 CATCHING_UP = 0.4  # but for the first reading of a long journal
 
 

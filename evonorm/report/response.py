@@ -30,7 +30,7 @@ class Response:
     y: tuple[float, ...]
 
 
-def responses(graph: Graph, reach: float = 4.0, points: int = 161) -> list[Response]:
+def responses(graph: Graph, reach: float = 4.0, points: int = 81) -> list[Response]:
     """The curves for all of STATISTICS, for x from -reach to reach."""
     grid = torch.linspace(-reach, reach, points, dtype=torch.float64)
     return [

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from evonorm.graph.drawing import ON_PAPER
 from evonorm.graph.markup import element, joined
 from evonorm.journal import Candidate, Failed, Rejected, Scores, find_run
 from evonorm.report.facts import what_was_run
@@ -82,7 +83,9 @@ class Run:
             facts = what_was_run(reader, tally)
         rows = [element("tr", {}, element("th", {}, label), element("td", {}, text)) for label, text in facts]
         table = element("table", {}, *rows)
-        return element("div", {}, joined(element("b", {}, f"Run {self.name}"), table, funnel_figure(tally).svg))
+        return element(
+            "div", {"style": ON_PAPER}, joined(element("b", {}, f"Run {self.name}"), table, funnel_figure(tally).svg)
+        )
 
 
 def _record(candidate: Candidate) -> dict[str, Any]:

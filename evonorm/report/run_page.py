@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field
 
-from evonorm.graph import CATALOG
+from evonorm.graph import CATALOG, Graph
 from evonorm.graph.markup import Markup
 from evonorm.journal import Reader
 from evonorm.report.facts import TopEntry, duration, population_window, top_entries, what_was_run
@@ -22,6 +22,7 @@ from evonorm.report.layer_pictures import drawing, formula_picture, response_pic
 from evonorm.report.progress import PAPER_WINDOW
 from evonorm.report.tally import Tally
 from evonorm.report.templates import render_macro
+from evonorm.report.words import why_it_rejects
 
 HEADINGS = {
     "summary": "What was run and what it cost",
@@ -61,7 +62,7 @@ class LedgerRow:
     candidates: int
     rejected: int
     steps: int
-    seconds: float
+    duration: str
     share: float
 
 
@@ -87,14 +88,16 @@ class RunPage:
     references: dict[str, dict[str, float]]
     reference: str | None
     ledger: list[LedgerRow] = field(default_factory=list)
+    tests: dict[str, str] = field(default_factory=dict)  # that rejected something, in words
 
     @property
     def reference_average(self) -> float | None:
         return None if self.reference is None else self.average(self.references[self.reference])
 
     @property
-    def reference_formulas(self) -> dict[str, str]:
-        return {name: str(CATALOG[name].formula) for name in self.references if name in CATALOG}
+    def reference_formulas(self) -> dict[str, Markup]:
+        known = {name: CATALOG[name].formula for name in self.references if name in CATALOG}
+        return {name: formula_picture(Graph.parse(formula)) for name, formula in known.items() if formula}
 
     @staticmethod
     def average(accuracies: dict[str, float]) -> float:
@@ -136,6 +139,7 @@ def run_page(
         references=tally.references,
         reference=main_reference(tally),
         ledger=_ledger(tally),
+        tests=_tests(tally),
     )
 
 
@@ -146,6 +150,11 @@ def digest(section: str) -> str:
 
 def _anchors(tally: Tally) -> list[str]:
     return tally.scored.anchors or sorted({anchor for row in tally.references.values() for anchor in row})
+
+
+def _tests(tally: Tally) -> dict[str, str]:
+    found = {test: why_it_rejects(test) for _, test, _ in sorted(tally.verdicts, key=str) if test}
+    return {test: words for test, words in found.items() if words}
 
 
 def _card(entry: TopEntry) -> Card:
@@ -167,6 +176,14 @@ def _card(entry: TopEntry) -> Card:
 def _ledger(tally: Tally) -> list[LedgerRow]:
     whole = sum(spent.seconds for spent in tally.ledger.values()) or 1.0
     return [
-        LedgerRow(stage, anchor, each.candidates, each.rejected, each.steps, each.seconds, 100 * each.seconds / whole)
-        for (stage, anchor), each in tally.ledger.items()
+        LedgerRow(
+            stage,
+            anchor,
+            spent.candidates,
+            spent.rejected,
+            spent.steps,
+            duration(spent.seconds),
+            100 * spent.seconds / whole,
+        )
+        for (stage, anchor), spent in tally.ledger.items()
     ]

@@ -21,12 +21,13 @@ class Scale:
     def _share_of_decades(self, value: float) -> float:
         return math.log(value / self.low) / math.log(self.high / self.low)
 
-    def ticks(self, wanted: int = 5) -> list[float]:
+    def ticks(self, wanted: int = 5, least: float = 0.0) -> list[float]:
+        """About so many round values, at least `least` apart."""
         if self.log:
             return [
                 10.0**power for power in range(math.ceil(math.log10(self.low)), math.floor(math.log10(self.high)) + 1)
             ]
-        step = nice_step((self.high - self.low) / wanted)
+        step = nice_step(max((self.high - self.low) / wanted, least))
         first = math.ceil(self.low / step - 1e-9)
         return [k * step for k in range(first, math.floor(self.high / step + 1e-9) + 1)]
 

@@ -22,7 +22,7 @@ def _environment() -> jinja2.Environment:
     )
 
 
-def prepare() -> None:
+def compile_all() -> None:
     """Compiles every template now rather than at the first page."""
     for path in sorted(PAGES.glob("*.html")):
         _environment().get_template(path.name)

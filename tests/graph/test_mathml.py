@@ -25,7 +25,7 @@ def test_evonorm_b0_reads_as_in_the_paper():
     assert "".join(top.itertext()) == "x"
     assert "".join(bottom.itertext()).replace("\u2062", "").replace("\u2061", "") == "max(sb,w,h2(x),v1x+sw,h2(x))"
     assert len(list(bottom.iter(f"{M}msqrt"))) == 2
-    assert text(CATALOG["evonorm-b0"].formula, affine=True).endswith("γ+β")
+    assert text(CATALOG["evonorm-b0"].formula, affine=True).endswith("·γ+β")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_brackets_and_signs(formula, expected):
 
 
 def test_the_affine_brackets_a_sum():
-    assert text("x + v0", affine=True) == "(x+v0)γ+β"
+    assert text("x + v0", affine=True) == "(x+v0)·γ+β"
 
 
 @settings(max_examples=50, deadline=None)

@@ -8,7 +8,7 @@ from evonorm.graph import Graph
 from evonorm.report.agreement import Pair, agreement_figure
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Bar, Cell, DotRow, Line, Mark, dot_rows, funnel, histogram, line_chart, scatter
-from evonorm.report.figures import response_figure
+from evonorm.report.figures import _shown_outputs, response_figure
 from evonorm.report.palette import DASHES, SERIES
 from evonorm.report.response import STATISTICS, responses
 from evonorm.report.scales import Scale, nice_step, padded, tick_text
@@ -112,6 +112,41 @@ def test_a_response_far_from_zero_still_has_a_chart_with_a_curve_in_it(formula):
     paths = [each.get("d") for each in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}path")]
     heights = [float(word.split()[1]) for path in paths for word in re.split("[ML]", path) if word.strip()]
     assert any(0 < height < 270 for height in heights)
+
+
+def test_the_whole_response_is_shown_unless_it_explodes():
+    outputs = [row[3] for row in response_figure(Graph.parse("x / max(std_bwh(x), v1 * x + std_wh(x))")).rows]
+    low, high = _shown_outputs(outputs)
+    assert low < min(outputs)
+    assert high > max(outputs)
+    low, high = _shown_outputs([*outputs, 1e6])
+    assert high < 50
+
+
+@pytest.mark.parametrize(("values", "anchor"), [([1, 2, 9, 10], None), ([10, 9, 2, 1], "end")])
+def test_the_name_of_a_level_keeps_away_from_the_curve(values, anchor):
+    svg = line_chart("level", [Line("a", [0, 1, 2, 3], values)], Axes("x", "y", levels={"bn-relu": 10.0}))
+    (name,) = [t for t in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text") if t.text == "bn-relu"]
+    assert name.get("text-anchor") == anchor
+
+
+def test_counts_have_no_ticks_between_whole_numbers():
+    svg = line_chart("few", [Line("a", [1, 2], [1, 2])], Axes("scored candidates", "accuracy (%)", x_whole=True))
+    assert words(svg)[:2] == ["1", "2"]
+    assert Scale(0, 2.1, 0, 100).ticks(least=1.0) == [0, 1, 2]
+
+
+def test_names_of_references_cover_neither_each_other_nor_a_diamond():
+    marks = [Mark(69.8, 69.4, "bn-relu"), Mark(76.9, 68.0, "evonorm-b0"), Mark(70.5, 70.0, "evonorm-s0")]
+    svg = ET.fromstring(scatter("near", [Cell(60, 60, 1)], [], marks, Axes("a", "b", (0.0, 80.0), (0.0, 80.0))))
+    group = next(g for g in svg.iter("{http://www.w3.org/2000/svg}g") if g.get("class") == "ink-fill")
+    names = [(float(t.get("x")), float(t.get("y")), 6 * len(t.text)) for t in group if t.tag.endswith("text")]
+    assert len(names) == 3
+    for k, (x, y, width) in enumerate(names):
+        assert x >= 54
+        assert x + width <= 400
+        for other_x, other_y, other_width in names[:k]:
+            assert abs(y - other_y) >= 11 or x > other_x + other_width or other_x > x + width
 
 
 def test_an_agreement_shows_every_layer_and_labels_those_with_a_name():

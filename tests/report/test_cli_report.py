@@ -37,7 +37,9 @@ def test_draw_knows_formulas_responses_and_pages(run, tmp_path):
     ("arguments", "words"),
     [
         (("draw", "pixelnorm-relu", "o.svg"), "no graph to draw"),
-        (("draw", "evonorm-b9", "o.svg"), "evonorm"),
+        (("draw", "evonorm-b9", "o.svg"), "did you mean evonorm-b"),
+        (("draw", "evonorm-b0", "o.html", "--response"), "shows both"),
+        (("dashboard", "--host", "nowhere.invalid"), "address of this machine"),
         (("draw", "evonorm-b0", "o.bmp"), ".svg, .png or .html"),
         (("draw", "evonorm-b0", "/nowhere/at/all/o.svg"), "nowhere"),
         (("report", "nope"), "Known runs: none yet"),

@@ -9,6 +9,7 @@ import evonorm
 from evonorm.journal import Failed, Journal, JournalError, NoSuchRunError, Proposal, Rejected, Scores, Stage
 from evonorm.report import write_report
 from evonorm.report.run_page import HEADINGS
+from evonorm.report.words import why_it_rejects
 from tests.report.synthetic_run import ANCHORS, header, write_run
 
 NASTY = "<script>alert('evil')</script><img src=x onerror=alert(1)>"
@@ -84,7 +85,7 @@ def test_a_report_is_one_file_that_needs_nothing_else(tmp_path):
     assert "@media print" in text
     assert sum(tag == "math" for tag, _ in tags) >= 5
     assert text.count('class="evonorm-graph"') >= 5
-    for words in ("drawn", "bn-relu", "Pareto", "ancestry", "worker hours", "candidates (log scale)"):
+    for words in ("drawn", "bn-relu", "Pareto", "ancestry", "worker time", "candidates (log scale)"):
         assert words in text
 
 
@@ -119,10 +120,31 @@ def test_the_funnel_and_histogram_say_what_the_records_say(tmp_path):
             assert count == sum(low <= 100 * record[f"accuracy.{anchor}"] < high for record in found)
 
 
+def test_the_funnel_tells_a_shared_score_from_a_training(tmp_path):
+    (tmp_path / "twins").mkdir()
+    stages = (Stage("training", "wide", 10, 1.0),)
+    with Journal.create(tmp_path / "twins" / "journal.sqlite", header("twins")) as journal, journal.transaction():
+        for index in range(3):
+            journal.add_proposal(Proposal(index, evonorm.Graph.parse("x"), "random", 1))
+            journal.add_outcome(index, Scores({"wide": 0.5}, stages if index == 0 else ()))
+    counts = dict(evonorm.Run("twins", tmp_path).figures()["funnel"].rows)
+    assert counts["trained to the end and scored"] == 1
+    assert counts["scored without training: equal to an earlier one"] == 2
+
+
+def test_the_reference_is_not_compared_with_itself_and_tests_are_explained(tmp_path):
+    write_run(tmp_path, "evolved", 80, scored_share=0.4)
+    text = write_report(tmp_path, "evolved").read_text()
+    assert "+0.00</span>" not in text
+    assert why_it_rejects("stability") in text
+
+
 def test_an_empty_run_has_an_empty_but_right_report(tmp_path):
     write_run(tmp_path, "empty", 0)
     text = write_report(tmp_path, "empty").read_text()
     check_escaped(text)
+    assert "How they look" not in text
+    assert "<thead>" not in text
     assert "This run has no candidate yet." in text
     assert "nothing to show yet" in text
     assert "0 candidates" in text
@@ -154,6 +176,12 @@ def test_a_name_that_is_no_run(tmp_path, name):
     write_run(tmp_path / "runs", "night", 5)
     with pytest.raises(NoSuchRunError, match=r"no run .* Known runs: night\."):
         write_report(tmp_path / "runs", name)
+
+
+def test_a_run_is_not_compared_with_itself(tmp_path):
+    write_run(tmp_path, "night", 5)
+    with pytest.raises(ValueError, match="another one, got 'night'"):
+        write_report(tmp_path, "night", against="night")
 
 
 def test_a_run_of_a_newer_schema_says_so(tmp_path):

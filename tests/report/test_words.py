@@ -1,0 +1,17 @@
+from evonorm.fitness.depth_signal import DEPTH_SIGNAL
+from evonorm.fitness.free_checks import FREE_CHECKS
+from evonorm.fitness.ladder import BEHIND, rung_name
+from evonorm.report.words import end_words, origin_words, why_it_rejects
+from evonorm.search.functions import DUPLICATE
+
+
+def test_every_test_of_a_search_is_explained():
+    for test in (*FREE_CHECKS, DEPTH_SIGNAL, DUPLICATE, "quality", "stability", "training", rung_name(1)):
+        assert why_it_rejects(test), test
+    assert why_it_rejects(f"{rung_name(2)}: {BEHIND}") != why_it_rejects(rung_name(2))
+
+
+def test_what_nobody_knows_stays_as_it_is():
+    assert why_it_rejects("a test of next year") is None
+    assert origin_words("hand-made") == "hand-made"
+    assert end_words("a power cut") == "a power cut"
