@@ -19,7 +19,7 @@ from evonorm.models.convolution import scaled_channels
 from evonorm.models.hole import LayerHole
 from evonorm.models.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
 
-LAST_GAMMA = 0.25
+LAST_GAMMA = 0.5
 
 
 @dataclass(frozen=True)
