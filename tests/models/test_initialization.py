@@ -69,7 +69,7 @@ def test_truncated_normal_is_one():
 @pytest.mark.parametrize("layer", ["bn-relu", "evonorm-s0"])
 def test_only_the_last_gamma_of_anchors_starts_small(layer):
     for name, start in (
-        *((anchor, 1.0 if anchor == "efficientnet-b0-cifar" else 0.25) for anchor in ANCHORS),
+        *((anchor, 1.0 if anchor == "efficientnet-b0-cifar" else 0.5) for anchor in ANCHORS),
         ("resnet26", 1.0),
         ("mobilenetv2", 1.0),
     ):
