@@ -14,7 +14,7 @@ from rich.table import Table
 
 from evonorm.cli_calibrate import add_calibrate_command
 from evonorm.cli_report import add_report_commands
-from evonorm.cli_search import Changes, add_commands, all_changes
+from evonorm.cli_search import add_commands
 from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.experiments.evaluate_layer import (
     Watch,
@@ -23,6 +23,7 @@ from evonorm.experiments.evaluate_layer import (
     read_fitness_recipe,
     summary_rows,
 )
+from evonorm.experiments.recipe_file import all_changes
 from evonorm.experiments.verdicts import distinct_layers, find_verdicts, markdown_table, verdict_rows
 from evonorm.fitness import FitnessRecipe
 from evonorm.fitness.evaluate import TESTS
@@ -116,7 +117,7 @@ def evaluate(
     layers: Annotated[list[str] | None, typer.Argument(help="names or formulas")] = None,
     against: Annotated[list[str] | None, typer.Option(help="rivals, measured in the same run")] = None,
     recipe: Annotated[Path, typer.Option(help="its fitness table is used")] = Path("recipes/laptop.toml"),
-    changes: Changes = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE instead of the recipe's")] = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's: cifar10 or digits")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="how many; more than one gives mean ± spread")] = 1,
     keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from evonorm.cli_search import Changes, all_changes
 from evonorm.data import load_data
 from evonorm.experiments.calibrate import (
     LAYERS,
@@ -40,6 +39,7 @@ from evonorm.experiments.calibration_tables import (
     what_if_rows,
 )
 from evonorm.experiments.evaluate_layer import check_layers, read_fitness_recipe
+from evonorm.experiments.recipe_file import all_changes
 from evonorm.experiments.surroundings import commit, machine
 from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe
@@ -66,7 +66,7 @@ def calibrate(
         "runs/calibrate"
     ),
     only: Annotated[Literal["cheap", "target"] | None, typer.Option(help="train one side only for now")] = None,
-    changes: Changes = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE instead of the recipe's")] = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipes': cifar10 or digits")] = None,
 ) -> None:
     """Does a cheap stage order layers as the expensive training does? Trains both, prints rank correlations.

@@ -13,6 +13,7 @@ from evonorm.experiments.budget import Budget
 from evonorm.experiments.candidate_page import candidate_page
 from evonorm.experiments.leaderboard import candidate_json, leaderboard, leaderboard_text, row_json
 from evonorm.experiments.recipe import load_recipe
+from evonorm.experiments.recipe_file import all_changes
 from evonorm.experiments.run_search import resume_search, start_search, stored_recipe
 from evonorm.experiments.run_status import run_status
 from evonorm.journal import JournalFullError, export_journal, import_journal, journal_digest
@@ -30,7 +31,6 @@ Minutes = Annotated[float | None, typer.Option(help="end after this time")]
 Candidates = Annotated[int | None, typer.Option(help="end when this many have reached a worker")]
 Steps = Annotated[int | None, typer.Option(help="end when this many training steps are spent")]
 Proposals = Annotated[int | None, typer.Option(help="end when this many have been proposed")]
-Changes = Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE instead of the recipe's, any number")]
 Number = Annotated[int | None, typer.Option("--workers", help="processes; 0 computes in this one")]
 NoPin = Annotated[bool, typer.Option("--no-pin", help="do not tie workers to cores")]
 Index = Annotated[int, typer.Argument(help="the candidate's number, as `evonorm top` shows it")]
@@ -43,7 +43,7 @@ def search(
     candidates: Candidates = None,
     steps: Steps = None,
     proposals: Proposals = None,
-    changes: Changes = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE instead of the recipe's")] = None,
     seed: Annotated[int | None, typer.Option(help="instead of the recipe's")] = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's, e.g. digits")] = None,
     workers: Number = None,
@@ -215,12 +215,6 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
         highlight=False,
         soft_wrap=True,
     )
-
-
-def all_changes(changes: list[str] | None, data: str | None, seed: int | None = None) -> list[str]:
-    """What a command line changes in a recipe; the shorter options win."""
-    named = {"fitness.data": data, "seed": seed}
-    return [*(changes or []), *(f"{key}={value}" for key, value in named.items() if value is not None)]
 
 
 def _changed_workers(settings: WorkerSettings, number: int | None, no_pin: bool) -> WorkerSettings:

@@ -19,6 +19,12 @@ def read_recipe_file(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
     return table
 
 
+def all_changes(changes: Sequence[str] | None, data: str | None, seed: int | None = None) -> list[str]:
+    """What a command line's options change together; those with a name of their own win over `--set`."""
+    named = {"fitness.data": data, "seed": seed}
+    return [*(changes or []), *(f"{key}={value}" for key, value in named.items() if value is not None)]
+
+
 def _change(table: dict[str, Any], change: str) -> None:
     key, equals, text = change.partition("=")
     *tables, last = (name.strip() for name in key.split("."))

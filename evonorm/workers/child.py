@@ -28,9 +28,9 @@ def load_function(dotted: str) -> Callable[..., Any]:
 
 
 def main() -> None:
-    """Arguments: the file descriptor for results, then JSON with `cores` and `path`."""
+    """Arguments: the file descriptor for results, then JSON with `driver` (its pid), `cores` and `path`."""
     results, settings = int(sys.argv[1]), json.loads(sys.argv[2])
-    end_with_the_driver()
+    end_with_the_driver(settings["driver"])
     with contextlib.suppress(OSError, AttributeError):
         if settings["cores"]:
             os.sched_setaffinity(0, settings["cores"])
@@ -42,10 +42,12 @@ def main() -> None:
         run(json.loads(tasks.get()), results)
 
 
-def end_with_the_driver() -> None:
+def end_with_the_driver(driver: int) -> None:
     """Asks the kernel for SIGKILL at the driver's death, and to be the first to go when memory runs out."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != driver:  # it died before the kernel was asked, and will not die again
+            os._exit(1)
         with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:  # noqa: PTH123 (quick start)
             file.write("1000")
 

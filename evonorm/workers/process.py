@@ -34,7 +34,7 @@ class WorkerProcess:
         self._buffer = b""
         self.results, results_end = os.pipe()
         os.set_blocking(self.results, False)
-        settings = json.dumps({"cores": cores, "path": sys.path})
+        settings = json.dumps({"driver": os.getpid(), "cores": cores, "path": sys.path})
         self._process = subprocess.Popen(  # noqa: S603 (our own script)
             [sys.executable, "-P", child.__file__, str(results_end), settings],
             stdin=subprocess.PIPE,

@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from evonorm.workers import (
     Task,
     WorkerNote,
     WorkerSettings,
+    child,
     create_workers,
 )
 from evonorm.workers.process import end_leftovers, process_start_time
@@ -199,10 +201,29 @@ def test_workers_do_not_outlive_a_killed_driver(name, tmp_path):
     driver.kill()
     driver.wait()
     driver.stdout.close()
-    deadline = time.monotonic() + 60  # they take a moment; an overloaded machine takes longer to notice
+    deadline = time.monotonic() + 60  # on an overloaded machine the kernel itself takes a moment
     while any(started[pid] and process_start_time(pid) == started[pid] for pid in pids):
         assert time.monotonic() < deadline, "a worker outlived its driver"
         time.sleep(0.05)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the pipe's end tells")
+def test_a_worker_that_starts_after_its_drivers_death_ends_too():
+    """The kernel tells of a death that comes; one that was there before must be looked for."""
+    ours, theirs = os.pipe()
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    settings = json.dumps({"driver": dead.pid, "cores": [], "path": sys.path})
+    command = [sys.executable, "-P", child.__file__, str(theirs), settings]
+    worker = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(theirs,))  # its task pipe stays open
+    try:
+        assert worker.wait(timeout=60) == 1
+        os.close(theirs)
+        assert os.read(ours, 100) == b""
+    finally:
+        worker.kill()
+        worker.stdin.close()
+        os.close(ours)
 
 
 def test_leftover_processes_are_ended_and_others_left_alone():
