@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from evonorm.experiments.evaluate_layer import mean_and_spread
 from evonorm.experiments.surroundings import commit
 from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe
@@ -95,10 +96,8 @@ def _mean(found: list[Result]) -> float:
 
 
 def _cell(found: list[Result]) -> str:
-    values = [100 * (r.accuracy or 0.0) for r in found]
-    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
     broken = sum(r.accuracy is None for r in found)
-    return f"{statistics.fmean(values):.1f}{spread}" + (f" ({broken} not finite)" if broken else "")
+    return mean_and_spread([r.accuracy or 0.0 for r in found]) + (f" ({broken} not finite)" if broken else "")
 
 
 def main() -> None:

@@ -6,10 +6,10 @@
 """
 
 import argparse
-import statistics
 from pathlib import Path
 
 from evonorm.experiments.calibrate import Curve, Trial, measure
+from evonorm.experiments.evaluate_layer import mean_and_spread
 from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe
 from evonorm.graph import CATALOG
@@ -28,11 +28,8 @@ def row(layer: str, curves: list[Curve]) -> list[str]:
 
 
 def _cell(accuracies: list[float | None]) -> str:
-    values = [100 * each for each in accuracies if each is not None]
-    if not values:
-        return "-"
-    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{statistics.fmean(values):.1f}{spread} (n = {len(values)})"
+    values = [each for each in accuracies if each is not None]
+    return f"{mean_and_spread(values)} (n = {len(values)})"
 
 
 def main() -> None:

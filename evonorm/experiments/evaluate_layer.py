@@ -108,7 +108,7 @@ def summary_rows(
     for layer in dict.fromkeys(each.layer for each in measurements):
         outcomes = [each.outcome for each in measurements if each.layer == layer]
         scores = [outcome for outcome in outcomes if isinstance(outcome, Scores)]
-        cells = [_spread([_figure(each, anchor, figure) for each in scores]) for anchor in anchors]
+        cells = [mean_and_spread([_figure(each, anchor, figure) for each in scores]) for anchor in anchors]
         others = ", ".join(_reason(outcome) for outcome in outcomes if not isinstance(outcome, Scores))
         seconds = sum(stage.seconds for outcome in outcomes for stage in outcome.stages)
         rows.append([layer, *cells, f"{seconds:.0f}", others])
@@ -119,7 +119,8 @@ def _figure(scores: Scores, anchor: str, figure: str) -> float:
     return next(s.figures[figure] for s in scores.stages if s.name == "training" and s.anchor == anchor)
 
 
-def _spread(values: Sequence[float]) -> str:
+def mean_and_spread(values: Sequence[float]) -> str:
+    """In %, of shares; the spread is the sample standard deviation, of one value there is none."""
     if not values:
         return "-"
     mean = f"{100 * statistics.fmean(values):.1f}"
