@@ -250,7 +250,9 @@ def test_compile_and_export_see_one_operator(name):
     twin(b).square().sum().backward()
     assert torch.equal(a.grad, b.grad)
     assert "evonorm.layer_forward" in str(program.graph)
-    assert torch.equal(program.module()(x), twin.eval()(x))
+    assert torch.equal(program.module()(x), layer(x))
+    for moving, expected in zip(layer.buffers(), twin.buffers(), strict=True):
+        torch.testing.assert_close(moving, expected, rtol=3e-7, atol=0)  # inductor's lerp rounds once less than eager's
 
 
 def test_functional_transforms_fall_back_to_eager():
