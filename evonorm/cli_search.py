@@ -11,12 +11,12 @@ from rich.console import Console
 
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.candidate_page import candidate_page
-from evonorm.experiments.leaderboard import candidate_json, leaderboard, leaderboard_text, row_json
+from evonorm.experiments.leaderboard import candidate_json, leaderboard_text, row_json
 from evonorm.experiments.recipe import load_recipe
 from evonorm.experiments.recipe_file import all_changes
 from evonorm.experiments.run_search import resume_search, start_search, stored_recipe
 from evonorm.experiments.run_status import run_status
-from evonorm.journal import JournalFullError, export_journal, import_journal, journal_digest
+from evonorm.journal import JournalFullError, export_journal, import_journal, journal_digest, leaderboard
 from evonorm.journal.run_folder import RunFolder, fresh_name
 from evonorm.journal.transfer import exported_name
 from evonorm.layers.source import layer_source

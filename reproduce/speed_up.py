@@ -10,9 +10,8 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from evonorm.experiments.leaderboard import leaderboard
 from evonorm.experiments.verdicts import markdown_table
-from evonorm.journal import Candidate, Failed, Reader, RunFolder, Scores
+from evonorm.journal import Candidate, Failed, Reader, RunFolder, Scores, leaderboard
 from evonorm.kernels.fingerprint import fingerprint
 
 COLUMNS = (

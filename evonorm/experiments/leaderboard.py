@@ -1,64 +1,13 @@
-"""The best functions of a run beside its references, read from the journal."""
+"""The best functions of a run beside its references, in words."""
 
-import math
-from collections import defaultdict
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from rich.text import Text
 
-from evonorm.graph import Graph, canonical_key
-from evonorm.journal import Candidate, Reader, Rejected, Run, Scores
+from evonorm.journal import Candidate, Ranked, Rejected, Scores
 
 
-@dataclass(frozen=True)
-class Row:
-    """A function: the candidate of its best run, and what its runs say on average.
-
-    A rejected run of a function that scored in another counts as accuracy zero, as it does in the search itself.
-    """
-
-    candidate: Candidate
-    accuracies: dict[str, float]
-    runs: int
-    rejected_runs: int
-
-    @property
-    def average(self) -> float:
-        return math.fsum(self.accuracies.values()) / len(self.accuracies)
-
-
-def leaderboard(reader: Reader, length: int) -> list[Row]:
-    """The best functions by their average over runs, ties to the earlier one.
-
-    Candidates are one function as far as their fingerprint, or else their canonical form, tells. One lucky run does
-    not win: where a function was run again, all of its runs count.
-    """
-    runs: dict[str, list[Run]] = defaultdict(list)
-    for run in reader.runs():
-        runs[run.function or _form(run.graph)].append(run)
-    scored = [each for each in runs.values() if any(run.average is not None for run in each)]
-    scored.sort(key=lambda each: -math.fsum(run.average or 0.0 for run in each) / len(each))
-    return [_row(reader, each) for each in scored[:length]]
-
-
-def _row(reader: Reader, runs: list[Run]) -> Row:
-    scored = sorted((run for run in runs if run.average is not None), key=lambda run: -(run.average or 0.0))
-    candidates = [reader.candidate(run.index) for run in scored]
-    scores = [each.outcome for each in candidates if isinstance(each.outcome, Scores)]
-    means = {
-        anchor: math.fsum(each.accuracies[anchor] for each in scores) / len(runs) for anchor in scores[0].accuracies
-    }
-    return Row(candidates[0], means, len(runs), len(runs) - len(scored))
-
-
-@lru_cache(maxsize=100_000)  # a live display asks again with every score
-def _form(graph: str) -> str:
-    return canonical_key(Graph.decode(graph))
-
-
-def leaderboard_text(rows: list[Row], references: list[Candidate]) -> Text:
+def leaderboard_text(rows: list[Ranked], references: list[Candidate]) -> Text:
     """Functions first, then the references; accuracies in %. Lines, not a table: formulas may be long."""
     anchors = _anchors([row.candidate for row in rows] + references)
     heads = ["mean", *(anchor.removesuffix("-nano").removesuffix("-cifar") for anchor in anchors)]
@@ -80,7 +29,7 @@ def leaderboard_text(rows: list[Row], references: list[Candidate]) -> Text:
     return text
 
 
-def row_json(row: Row) -> dict[str, Any]:
+def row_json(row: Ranked) -> dict[str, Any]:
     """For `evonorm top --json`: the candidate of the best run with the function's averages."""
     means = {"average": row.average, "accuracies": row.accuracies}
     return {**candidate_json(row.candidate), **means, "runs": row.runs, "rejected_runs": row.rejected_runs}

@@ -7,8 +7,8 @@ from rich.live import Live
 from rich.text import Text
 
 from evonorm.experiments.driver import Driver
-from evonorm.experiments.leaderboard import leaderboard, leaderboard_text
-from evonorm.journal import Reader, Scores
+from evonorm.experiments.leaderboard import leaderboard_text
+from evonorm.journal import Reader, Scores, leaderboard
 
 TOP = 5
 

@@ -1,8 +1,9 @@
 """What was tried: one append-only SQLite file per run. The state of a search is what its journal says.
 
 Read `outcomes.py` and `proposals.py` first (the values), then `journal.py` (the one writer) and `reader.py` (everybody
-else). `schema.py` opens and checks files, `digest.py` says whether two searches are equal, `transfer.py` carries a
-run to another machine, `lock.py` keeps a second driver out, `run_folder.py` finds a run by its name.
+else). `ranking.py` says which functions are best, `schema.py` opens and checks files, `digest.py` says whether two
+searches are equal, `transfer.py` carries a run to another machine, `lock.py` keeps a second driver out, `run_folder.py`
+finds a run by its name.
 """
 
 from evonorm.journal.digest import journal_digest as journal_digest
@@ -16,6 +17,9 @@ from evonorm.journal.outcomes import Stage as Stage
 from evonorm.journal.outcomes import outcome_from_json as outcome_from_json
 from evonorm.journal.outcomes import outcome_to_json as outcome_to_json
 from evonorm.journal.proposals import Proposal as Proposal
+from evonorm.journal.ranking import Ranked as Ranked
+from evonorm.journal.ranking import Ranking as Ranking
+from evonorm.journal.ranking import leaderboard as leaderboard
 from evonorm.journal.reader import Candidate as Candidate
 from evonorm.journal.reader import Reader as Reader
 from evonorm.journal.reader import Run as Run

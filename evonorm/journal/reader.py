@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ _SETTLED = """
 _RUNS = """
     SELECT idx, graph, proposals.body ->> 'function' AS function, average FROM outcomes JOIN proposals USING (idx)
     WHERE NOT free AND origin != 'reference' AND (average IS NOT NULL OR (kind = 'rejected' AND function IS NOT NULL))
-    ORDER BY idx"""
+    AND arrival > ? AND arrival <= ?"""
 _SLICES = {  # from a place on, with the column of a row that holds its place
     "index": (f"{_JOINED} WHERE p.idx > ? ORDER BY p.idx LIMIT 2000", 0),
     "arrival": (f"{_JOINED} WHERE o.arrival > ? ORDER BY o.arrival LIMIT 2000", 9),
@@ -106,9 +107,12 @@ class Reader:
         """Scored candidates by average accuracy, references not among them; ties go to the earlier one."""
         return [_candidate(row) for row in self._rows(_BEST, (limit, offset))]
 
-    def runs(self) -> list[Run]:
-        """What an average over the runs of a function needs; references and reused scores are not among them."""
-        return [Run(*row) for row in self._rows(_RUNS)]
+    def runs(self, after: int = 0, until: int = sys.maxsize) -> list[Run]:
+        """What an average over the runs of a function needs; references and reused scores are not among them.
+
+        All of them, or those behind one outcome and up to another, by number of arrival.
+        """
+        return [Run(*row) for row in self._rows(_RUNS, (after, until))]
 
     def best_by_anchor(self) -> dict[str, float]:
         """The best accuracy on each anchor, references not among them; reads every score once."""

@@ -1,71 +1,17 @@
-"""What a page says in words and numbers: what was run, what it cost, who is on top and where they come from."""
+"""What a page says in words and numbers: what was run and what it cost."""
 
-import functools
-import json
 import os
 import platform
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from evonorm.graph import Graph, canonical_key
 from evonorm.journal import Candidate, Failed, Outcome, Reader, Rejected, Scores
-from evonorm.report.family import Relative, ancestry
 from evonorm.report.questions import ask
 from evonorm.report.tally import Tally
 from evonorm.report.words import end_words
 
-LOOKED_AT = 500  # best candidates among which equal functions are found, ...
-AT_ONCE = 50  # ... so many in a question
-
 # A search proposes its references first, so there is no need to look through all proposals.
 _REFERENCES = "SELECT idx FROM proposals WHERE idx < 100 AND origin = 'reference'"
-_BEST = """SELECT p.idx, p.graph FROM outcomes o JOIN proposals p USING (idx)
-    WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ? OFFSET ?"""
-_ENTRY = """SELECT p.graph, o.average, json_extract(o.body, '$.accuracies'), o.steps, o.seconds
-    FROM outcomes o JOIN proposals p USING (idx) WHERE o.idx = ?"""
-
-
-@dataclass(frozen=True)
-class TopEntry:
-    """A row of the leaderboard."""
-
-    index: int
-    graph: Graph
-    average: float
-    accuracies: dict[str, float]
-    steps: int
-    seconds: float
-    twins: int  # candidates with the same canonical form before the top is full
-    ancestry: list[Relative]
-
-
-def top_entries(reader: Reader, number: int = 10) -> list[TopEntry]:
-    """The best candidates by average accuracy, equal functions once."""
-    found: dict[str, list[int]] = {}
-    for index, text in _from_the_best_down(reader):
-        key = _key_of(text)
-        if key not in found and len(found) == number:
-            break
-        found.setdefault(key, []).append(index)
-    return [_entry(reader, index, len(twins)) for index, *twins in found.values()]
-
-
-def _from_the_best_down(reader: Reader) -> Iterator[tuple[int, str]]:
-    for start in range(0, LOOKED_AT, AT_ONCE):
-        yield from ask(reader, _BEST, (AT_ONCE, start))
-
-
-def _entry(reader: Reader, index: int, twins: int) -> TopEntry:
-    text, average, accuracies, steps, seconds = ask(reader, _ENTRY, (index,))[0]
-    graph = Graph.decode(text)
-    return TopEntry(index, graph, average, json.loads(accuracies), steps, seconds, twins, ancestry(reader, index))
-
-
-@functools.lru_cache(2000)  # a live page meets the same graphs again and again
-def _key_of(text: str) -> str:
-    return canonical_key(Graph.decode(text))
 
 
 def verdict(outcome: Outcome | None) -> str:

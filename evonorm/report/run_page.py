@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from evonorm.graph import CATALOG, Graph
 from evonorm.graph.markup import Markup
-from evonorm.journal import Reader
-from evonorm.report.facts import TopEntry, duration, population_window, top_entries, what_was_run
-from evonorm.report.family import Relative, readable
+from evonorm.journal import Ranked, Reader
+from evonorm.report.facts import duration, population_window, what_was_run
+from evonorm.report.family import Relative, ancestry, readable
 from evonorm.report.figures import (
     Figure,
     NamedTally,
@@ -24,11 +24,12 @@ from evonorm.report.tally import Tally
 from evonorm.report.templates import render_macro
 from evonorm.report.words import why_it_rejects
 
+TOP = 10
 HEADINGS = {
     "summary": "What was run and what it cost",
     "funnel": "Funnel",
     "progress": "Search progress",
-    "top": "Top 10",
+    "top": f"Top {TOP}",
     "frontier": "Pareto frontier",
     "histograms": "Accuracy histograms",
     "calibration": "Calibration between anchors",
@@ -38,7 +39,7 @@ HEADINGS = {
 
 @dataclass(frozen=True)
 class Card:
-    """A candidate of the top 10, ready to be shown."""
+    """A function of the top 10, under the name of its best run, ready to be shown."""
 
     index: int
     formula: str
@@ -47,7 +48,8 @@ class Card:
     response: Markup
     accuracies: dict[str, float]
     average: float
-    twins: int
+    runs: int  # that the accuracies are the means of
+    rejected_runs: int
     steps: int
     duration: str
     ancestry: list[Relative]
@@ -134,7 +136,7 @@ def run_page(
         calibration=calibration_figures(tally, link),
         frontier=frontier_figure(tally, link),
         frontier_size=len(tally.scored.frontier),
-        top=[_card(entry) for entry in top_entries(reader)],
+        top=[_card(reader, each) for each in tally.ranking.best(reader, TOP)],
         anchors=_anchors(tally),
         references=tally.references,
         reference=main_reference(tally),
@@ -157,19 +159,21 @@ def _tests(tally: Tally) -> dict[str, str]:
     return {test: words for test, words in found.items() if words}
 
 
-def _card(entry: TopEntry) -> Card:
+def _card(reader: Reader, ranked: Ranked) -> Card:
+    proposal = ranked.candidate.proposal
     return Card(
-        index=entry.index,
-        formula=readable(entry.graph),
-        math=formula_picture(entry.graph),
-        drawing=drawing(entry.graph),
-        response=response_picture(entry.graph),
-        accuracies=entry.accuracies,
-        average=entry.average,
-        twins=entry.twins,
-        steps=entry.steps,
-        duration=duration(entry.seconds),
-        ancestry=entry.ancestry,
+        index=proposal.index,
+        formula=readable(proposal.graph),
+        math=formula_picture(proposal.graph),
+        drawing=drawing(proposal.graph),
+        response=response_picture(proposal.graph),
+        accuracies=ranked.accuracies,
+        average=ranked.average,
+        runs=ranked.runs,
+        rejected_runs=ranked.rejected_runs,
+        steps=ranked.candidate.steps,
+        duration=duration(ranked.candidate.seconds),
+        ancestry=ancestry(reader, proposal.index),
     )
 
 

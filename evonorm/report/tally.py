@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evonorm.journal import Reader
+from evonorm.journal import Ranking, Reader
 from evonorm.report.questions import ask
 from evonorm.report.scored import Scored
 
@@ -54,6 +54,7 @@ class Tally:
     seconds: float = 0.0
     scored: Scored = field(default_factory=Scored)
     references: dict[str, dict[str, float]] = field(default_factory=dict)
+    ranking: Ranking = field(default_factory=Ranking)
     ledger: dict[tuple[str, str], Spent] = field(default_factory=dict)
 
     @property
@@ -102,6 +103,7 @@ class Tally:
             self.verdicts[kind, test, bool(untrained)] += count
             self.steps += step_sum
             self.seconds += second_sum
+        self.ranking.extend(reader.runs(self.read, end))
         self.read = end
 
     def _charge(self, reader: Reader, end: int) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from evonorm.experiments.leaderboard import leaderboard, leaderboard_text, row_json
+from evonorm.experiments.leaderboard import leaderboard_text, row_json
 from evonorm.graph import Graph
-from evonorm.journal import Failed, Journal, Proposal, Reader, Rejected, Scores
+from evonorm.journal import Failed, Journal, Proposal, Reader, Rejected, Scores, leaderboard
 
 S0, X, TANH = "x * sigmoid(v1 * x) / std_whcg(x)", "x + 0", "tanh(x)"
 

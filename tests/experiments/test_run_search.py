@@ -13,10 +13,9 @@ import pytest
 from rich.console import Console
 
 from evonorm.experiments.budget import Budget
-from evonorm.experiments.leaderboard import leaderboard
 from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.experiments.run_search import resume_search, start_search
-from evonorm.journal import Failed, Reader, Scores, journal_digest
+from evonorm.journal import Failed, Reader, Scores, journal_digest, leaderboard
 from evonorm.journal.run_folder import RunFolder, fresh_name
 from evonorm.search import SearchSettings
 from evonorm.workers import WorkerSettings

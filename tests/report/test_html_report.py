@@ -132,6 +132,20 @@ def test_the_funnel_tells_a_shared_score_from_a_training(tmp_path):
     assert counts["scored without training: equal to an earlier one"] == 2
 
 
+def test_one_lucky_run_is_not_the_top(tmp_path):
+    (tmp_path / "luck").mkdir()
+    stages = (Stage("training", "wide", 10, 1.0),)
+    lucky, steady = evonorm.Graph.parse("tanh(x)"), evonorm.Graph.parse("abs(x)")
+    rows = [(lucky, 0.9), (lucky, 0.1), (steady, 0.6)]
+    with Journal.create(tmp_path / "luck" / "journal.sqlite", header("luck")) as journal, journal.transaction():
+        for index, (graph, accuracy) in enumerate(rows):
+            journal.add_proposal(Proposal(index, graph, "random", index, function=graph.encode()))
+            journal.add_outcome(index, Scores({"wide": accuracy}, stages))
+    text = write_report(tmp_path, "luck").read_text()
+    assert re.findall(r"<code>(.*?)</code>", text)[:2] == ["abs(x)", "tanh(x)"]
+    assert "2 runs" in text
+
+
 def test_the_reference_is_not_compared_with_itself_and_tests_are_explained(tmp_path):
     write_run(tmp_path, "evolved", 80, scored_share=0.4)
     text = write_report(tmp_path, "evolved").read_text()

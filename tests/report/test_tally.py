@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evonorm.journal import Journal, Reader, Rejected, Scores
+from evonorm.journal import Journal, Reader, Rejected, Scores, leaderboard
 from evonorm.report.frontier import on_frontier
 from evonorm.report.progress import search_progress
 from evonorm.report.scored import Scored
@@ -92,6 +92,8 @@ def test_reading_on_gives_what_reading_at_once_gives(tmp_path, monkeypatch):
             versions.add(tally.version)
     check_against_rows(tally, path)
     once = tally_of(path)
+    with Reader(path) as reader:
+        assert tally.ranking.best(reader, 10) == leaderboard(reader, 10)
     assert tally.scored.frontier == pytest.approx(once.scored.frontier) or set(tally.scored.frontier) == set(
         once.scored.frontier
     )
