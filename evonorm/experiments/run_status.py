@@ -1,9 +1,10 @@
 """How a run stands: what was proposed, what was turned down where, what it cost."""
 
 import time
+from collections import Counter
 
 from rich.console import Group
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from evonorm.journal import Reader, RunFolder
@@ -19,30 +20,35 @@ def run_status(folder: RunFolder, reader: Reader) -> Group:
         f"run {folder.name}: {f'at work in process {owner}' if owner else 'not running'}",
         f"begun {header['created']} at commit {header['commit']}, {len(sessions)} session(s)",
         f"seed {header['seed']}, data {(header['data'] or {}).get('name', 'not named')}, journal {folder.journal}",
-        f"{reader.proposed()} proposed; {steps} training steps and {seconds / 60:.1f} worker minutes spent",
+        f"{reader.proposed():,} proposed: {verdict_words(reader)}",
+        f"{steps:,} training steps and {seconds / 60:.1f} worker minutes spent",
     ]
     if sessions:
         lines.append(f"last session began {(time.time() - sessions[-1][0]) / 60:.1f} minutes ago")
     lines += [
         f"not reproducible: {why}" for why in sorted({body["why"] for _, body in reader.events("not reproducible")})
     ]
-    return Group(Text("\n".join(lines)), verdict_table(reader), ledger_table(reader))
+    return Group(Text("\n".join(lines)), ledger_table(reader))
 
 
 def ledger_table(reader: Reader) -> Table:
-    """Where the cost went: nothing for what was settled at once, then stage by stage."""
-    table = Table("stage", "anchor", "candidates", "training steps", "worker minutes")
+    """Where the cost went and what it turned down: what was settled at once, then stage by stage."""
+    table = Table("stage", *(Column(head, justify="right") for head in ("judged", "rejected", "steps", "minutes")))
     for verdict, number in reader.settled_at_once().items():
-        table.add_row(verdict, "", str(number), "0", "0.0")
+        test = verdict.removeprefix("rejected: ")
+        table.add_row(test, f"{number:,}", f"{number if test != verdict else 0:,}", "0", "0.0")
     for row in reader.ledger():
-        table.add_row(row.stage, row.anchor, str(row.candidates), str(row.steps), f"{row.seconds / 60:.1f}")
+        minutes = f"{row.seconds / 60:.1f}"
+        table.add_row(
+            f"{row.stage} on {row.anchor}", f"{row.candidates:,}", f"{row.rejected:,}", f"{row.steps:,}", minutes
+        )
     return table
 
 
-def verdict_table(reader: Reader) -> Table:
-    verdicts = reader.verdicts()
-    proposed = max(1, reader.proposed())
-    table = Table("came of it", "candidates", "share")
-    for verdict, number in verdicts.items():
-        table.add_row(verdict, str(number), f"{100 * number / proposed:.1f} %")
-    return table
+def verdict_words(reader: Reader) -> str:
+    """How many came to which end, tests taken together: the ledger tells them apart."""
+    ends = Counter[str]()
+    for verdict, number in reader.verdicts().items():
+        ends[verdict.split(":")[0]] += number
+    words = {"scores": "scored", "rejected": "rejected", "failed": "failed", "pending": "not judged yet"}
+    return ", ".join(f"{ends[kind]:,} {word}" for kind, word in words.items() if ends[kind] or kind == "scores")

@@ -19,8 +19,9 @@ _BEST = (
     " WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ? OFFSET ?"
 )
 _LEDGER = """
-    SELECT s.value ->> 'name' AS stage, s.value ->> 'anchor' AS anchor, count(*), sum(s.value ->> 'steps'),
-    sum(s.value ->> 'seconds') FROM outcomes, json_each(outcomes.body, '$.stages') AS s
+    SELECT s.value ->> 'name' AS stage, s.value ->> 'anchor' AS anchor, count(*),
+    sum(kind = 'rejected' AND s.key = json_array_length(outcomes.body, '$.stages') - 1),
+    sum(s.value ->> 'steps'), sum(s.value ->> 'seconds') FROM outcomes, json_each(outcomes.body, '$.stages') AS s
     GROUP BY stage, anchor ORDER BY max(s.key), min(arrival)"""
 _SETTLED = """
     SELECT CASE kind WHEN 'rejected' THEN 'rejected: ' || test ELSE kind || ' reused' END AS verdict, count(*)
@@ -47,11 +48,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class LedgerRow:
-    """What one stage on one anchor has cost in all."""
+    """What one stage on one anchor has cost in all, and how many were rejected there."""
 
     stage: str
     anchor: str
     candidates: int
+    rejected: int
     steps: int
     seconds: float
 

@@ -28,7 +28,7 @@ _SCORED = """SELECT o.arrival, o.idx, json_extract(o.body, '$.accuracies'), p.or
     FROM outcomes o JOIN proposals p USING (idx)
     WHERE o.arrival > ? AND o.arrival <= ? AND o.average IS NOT NULL ORDER BY o.arrival"""
 # Whole bodies: SQLite needs five times as long to take stages with curves in them apart.
-_TRAINED = "SELECT test, body FROM outcomes WHERE arrival > ? AND arrival <= ? AND steps > 0"
+_TRAINED = "SELECT kind, body FROM outcomes WHERE arrival > ? AND arrival <= ? AND steps > 0"
 
 
 @dataclass
@@ -107,15 +107,15 @@ class Tally:
         self.read = end
 
     def _charge(self, reader: Reader, end: int) -> None:
-        for test, text in ask(reader, _TRAINED, (self.ledger_read, end)):
+        for kind, text in ask(reader, _TRAINED, (self.ledger_read, end)):
             body = json.loads(text)
             for stage in body["stages"]:
                 spent = self._spent(stage["name"], stage["anchor"])
                 spent.candidates += 1
                 spent.steps += stage["steps"]
                 spent.seconds += stage["seconds"]
-            if test is not None:
-                self._spent(test, body["anchor"]).rejected += 1
+            if kind == "rejected":
+                spent.rejected += 1
         self.ledger_read = end
 
     def _spent(self, stage: str, anchor: str) -> Spent:

@@ -15,7 +15,7 @@ from rich.console import Console
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.experiments.run_search import resume_search, start_search
-from evonorm.journal import Failed, Reader, Scores, journal_digest, leaderboard
+from evonorm.journal import Failed, Reader, Rejected, Scores, journal_digest, leaderboard
 from evonorm.journal.run_folder import RunFolder, fresh_name
 from evonorm.search import SearchSettings
 from evonorm.workers import WorkerSettings
@@ -80,6 +80,8 @@ def test_free_checks_shared_scores_and_a_ladder_give_the_same_digest_whoever_com
     assert ledger["rung 1", "wide"].candidates == len(sent)
     assert ledger["rung 2", "wide"].steps == 2 * sum(len(row.outcome.stages) > 1 for row in sent)
     assert sum(row.steps for row in ledger.values()) == sum(row.steps for row in rows)
+    assert ledger["rung 2", "wide"].rejected == verdicts["rejected: rung 2"] + verdicts["rejected: rung 2: behind"]
+    assert sum(row.rejected for row in ledger.values()) == sum(isinstance(row.outcome, Rejected) for row in sent)
 
 
 def test_candidates_count_what_reaches_a_worker(tmp_path):
