@@ -2,8 +2,9 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Annotated
 
@@ -17,10 +18,12 @@ from evonorm.cli_report import add_report_commands
 from evonorm.cli_search import add_commands
 from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.experiments.evaluate_layer import (
+    Measurement,
     Watch,
     check_layers,
     evaluate_layers,
     read_fitness_recipe,
+    summary_notes,
     summary_rows,
 )
 from evonorm.experiments.recipe_file import all_changes
@@ -29,6 +32,8 @@ from evonorm.fitness import FitnessRecipe
 from evonorm.fitness.evaluate import TESTS
 from evonorm.graph import CATALOG
 from evonorm.models import LEGEND, draw_positions, model_cost, trace_model
+from evonorm.report.figure_files import write_figures
+from evonorm.report.training_curves import curves_of_layers
 
 app = typer.Typer(
     help="Search, train and ship normalization-activation layers.",
@@ -123,6 +128,7 @@ def evaluate(
     keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,
     test_set: Annotated[bool, typer.Option("--test-set", help="also the test pictures, for a final number")] = False,
     verdicts: Annotated[bool, typer.Option("--verdicts", help="only the rejection tests, all of them")] = False,
+    out: Annotated[Path | None, typer.Option(help="a folder for figures of the trainings, with their data")] = None,
 ) -> None:
     """Runs the whole protocol on an idea for a layer, beside its rivals.
 
@@ -143,16 +149,26 @@ def evaluate(
     if verdicts:
         _print_verdicts(chosen, fitness, seeds, keep or Path("runs/verdicts"))
     else:
-        _print_scores(chosen, fitness, seeds, keep, test_set)
+        measured = _print_scores(chosen, fitness, seeds, keep, test_set)
+        if out is not None:
+            outcomes = {layer: [each.outcome for each in measured if each.layer == layer] for layer in chosen}
+            write_figures(curves_of_layers(outcomes), out)
 
 
-def _print_scores(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool) -> None:
+def _print_scores(
+    layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool
+) -> list[Measurement]:
     with _bar() as bar:
         measured = evaluate_layers(layers, fitness, range(seeds), watch=_told(bar), keep=keep, test_set=test_set)
-    for pictures, figure in (("validation", "accuracy"), ("test", "test_accuracy"))[: 2 if test_set else 1]:
-        title = f"accuracy on the {pictures} pictures, %, {seeds} seed(s)"
-        rows = summary_rows(measured, fitness.anchors, figure)
-        _print_table(title, ["layer", *fitness.anchors, "seconds", "rejections"], rows)
+    kinds = {"validation %": "accuracy", "test %": "test_accuracy"} if test_set else {"validation %": "accuracy"}
+    rows = summary_rows(measured, fitness.anchors, tuple(kinds.values()))
+    sections = [row[0] != after[0] for row, after in pairwise([*rows, [""]])]
+    shown = [[anchor if first else "", *rest] for first, (anchor, *rest) in zip([True, *sections], rows, strict=False)]
+    title = f"{fitness.training.steps} steps, {seeds} seed{'s' if seeds > 1 else ''}"
+    _print_table(title, ["anchor", "layer", *kinds, "s a step"], shown, sections)
+    for note in summary_notes(measured):
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
+    return measured
 
 
 def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path) -> None:
@@ -171,10 +187,11 @@ def _told(bar: Callable[[str, int, int], None]) -> Watch:
     )
 
 
-def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+def _print_table(title: str, columns: list[str], rows: list[list[str]], ends: Iterable[bool] = repeat(False)) -> None:
+    """With a line under the rows that end a section."""
     table = Table(*columns, title=title)
-    for row in rows:
-        table.add_row(*row)
+    for row, end in zip(rows, ends, strict=False):
+        table.add_row(*row, end_section=end)
     console.print(table, markup=False)
 
 

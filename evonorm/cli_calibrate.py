@@ -44,8 +44,8 @@ from evonorm.experiments.surroundings import commit, machine
 from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe
 from evonorm.report.agreement import Pair, agreement_figure
+from evonorm.report.figure_files import write_figures
 from evonorm.report.figures import Figure
-from evonorm.report.html_report import write_figures
 
 console = Console()
 

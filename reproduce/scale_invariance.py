@@ -15,8 +15,8 @@ import torch
 import evonorm
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Line, line_chart
+from evonorm.report.figure_files import write_figures
 from evonorm.report.figures import Figure
-from evonorm.report.html_report import write_figures
 
 LAYERS = ("max(x, 0)", "evonorm-s0", "evonorm-b1", "evonorm-b0", "bn-relu")
 TABLE = (*LAYERS, "bn-silu", "gn-relu", "gn-silu", "frn", "evonorm-b2", "evonorm-s1", "evonorm-s2", "rs-rej")

@@ -23,8 +23,8 @@ from evonorm.fitness.proxy_task import ProxyTask
 from evonorm.layers import no_weight_decay
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Line, line_chart
+from evonorm.report.figure_files import write_figures
 from evonorm.report.figures import Figure
-from evonorm.report.html_report import write_figures
 from evonorm.training import TrainingRun, keep_freed_memory
 
 LAYERS = ("bn-relu", "gn-relu", "gn-silu", "evonorm-b0", "evonorm-s0")

@@ -98,25 +98,39 @@ def _keep(place: Path | None, layer: str, recipe: FitnessRecipe, seed: int, outc
 
 
 def summary_rows(
-    measurements: Sequence[Measurement], anchors: Sequence[str], figure: str = "accuracy"
+    measurements: Sequence[Measurement], anchors: Sequence[str], figures: Sequence[str] = ("accuracy",)
 ) -> list[list[str]]:
-    """A row per layer: its name, the figure on each anchor in % as mean ± spread over seeds, and what else there is.
+    """Anchor by anchor, then on average, a row per layer: figures in % as mean ± spread over seeds, seconds a step.
 
-    The spread is the sample standard deviation. Only seeds that passed every test count; the others are told.
+    The spread is the sample standard deviation. Only seeds that passed every test count; `summary_notes` tells others.
     """
+    scores = {
+        layer: [each.outcome for each in measurements if each.layer == layer and isinstance(each.outcome, Scores)]
+        for layer in dict.fromkeys(each.layer for each in measurements)
+    }
     rows = []
-    for layer in dict.fromkeys(each.layer for each in measurements):
-        outcomes = [each.outcome for each in measurements if each.layer == layer]
-        scores = [outcome for outcome in outcomes if isinstance(outcome, Scores)]
-        cells = [mean_and_spread([_figure(each, anchor, figure) for each in scores]) for anchor in anchors]
-        others = ", ".join(_reason(outcome) for outcome in outcomes if not isinstance(outcome, Scores))
-        seconds = sum(stage.seconds for outcome in outcomes for stage in outcome.stages)
-        rows.append([layer, *cells, f"{seconds:.0f}", others])
+    for name, over in [*((anchor, [anchor]) for anchor in anchors), *([("average", anchors)] if anchors[1:] else [])]:
+        for layer, found in scores.items():
+            cells = [mean_and_spread([_average(each, over, figure) for each in found]) for figure in figures]
+            times = [_average(each, over, "seconds_per_step") for each in found]
+            rows.append([name, layer, *cells, f"{statistics.median(times):.3f}" if times else "-"])
     return rows
 
 
-def _figure(scores: Scores, anchor: str, figure: str) -> float:
-    return next(s.figures[figure] for s in scores.stages if s.name == "training" and s.anchor == anchor)
+def _average(scores: Scores, anchors: Sequence[str], figure: str) -> float:
+    trained = {stage.anchor: stage.figures for stage in scores.stages if stage.name == "training"}
+    return statistics.fmean(trained[anchor][figure] for anchor in anchors)
+
+
+def summary_notes(measurements: Sequence[Measurement]) -> list[str]:
+    """What the rows do not say: which seeds did not come through and why, and what all of it took."""
+    notes = [
+        f"{each.layer}, seed {each.seed}: {_reason(each.outcome)}"
+        for each in measurements
+        if not isinstance(each.outcome, Scores)
+    ]
+    seconds = sum(stage.seconds for each in measurements for stage in each.outcome.stages)
+    return [*notes, f"{seconds / 60:.1f} minutes in all"]
 
 
 def mean_and_spread(values: Sequence[float]) -> str:
@@ -133,6 +147,6 @@ def _reason(outcome: Outcome) -> str:
             f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
             for name, value in outcome.figures.items()
         )
-        return f"rejected by {outcome.test} on {outcome.anchor} ({figures})"
+        return f"rejected by {outcome.test}{f' on {outcome.anchor}' if outcome.anchor else ''} ({figures})"
     assert not isinstance(outcome, Scores)
     return f"failed: {outcome.error}"

@@ -3,15 +3,13 @@
 from typing import Any
 
 from evonorm.graph import Graph
-from evonorm.journal import Candidate, Reader, Rejected, Scores, Stage
+from evonorm.journal import Candidate, Reader, Rejected, Scores
 from evonorm.layers.source import layer_source
-from evonorm.report.chart_frame import Axes
-from evonorm.report.charts import Line, line_chart
 from evonorm.report.facts import duration, verdict
 from evonorm.report.family import ancestry, children, count_children, readable
-from evonorm.report.figures import PERCENT, Figure
 from evonorm.report.layer_pictures import drawing, formula_picture, response_picture
 from evonorm.report.questions import ask
+from evonorm.report.training_curves import curves_of_candidate
 from evonorm.report.words import origin_words, why_it_rejects
 
 KINDS = ("all", "scores", "rejected", "failed", "pending")
@@ -47,7 +45,7 @@ def candidate_values(reader: Reader, candidate: Candidate, references: dict[str,
         "average": outcome.average if isinstance(outcome, Scores) else None,
         "references": references,
         "reference_averages": [sum(row.values()) / len(row) for row in references.values()],
-        "curves": curve_figures(stages),
+        "curves": curves_of_candidate(stages),
         "stages": [{"name": s.name, "anchor": s.anchor, "steps": s.steps, "seconds": s.seconds,
                     "figures": _short(s.figures)} for s in stages],
         "ancestry": ancestry(reader, proposal.index),
@@ -70,35 +68,6 @@ def _short(figures: dict[str, Any]) -> str:
     """The figures that fit on a line; curves are drawn."""
     plain = {key: each for key, each in figures.items() if not isinstance(each, list | dict)}
     return ", ".join(f"{key} {each:.4g}" if isinstance(each, float) else f"{key} {each}" for key, each in plain.items())
-
-
-def curve_figures(stages: tuple[Stage, ...]) -> list[Figure]:
-    """Validation accuracy and training loss over the steps, a line for each anchor, where the stages kept them."""
-    accuracy, loss = [], []
-    for stage in stages:
-        points: Any = stage.figures.get("curve")
-        if _is_curve(points):
-            accuracy.append(Line(stage.anchor, [p[0] for p in points], [100 * p[1] for p in points]))
-        losses, last = stage.figures.get("losses"), stage.figures.get("step", stage.steps)
-        if isinstance(losses, list) and len(losses) > 1 and all(isinstance(each, int | float) for each in losses):
-            x = [last * place / (len(losses) - 1) for place in range(len(losses))]
-            loss.append(Line(stage.anchor, x, losses))
-    found = []
-    for name, title, label, lines in (
-        ("validation", "Validation accuracy", PERCENT, accuracy),
-        ("loss", "Training loss", "cross-entropy (nats)", loss),
-    ):
-        if lines:
-            svg = line_chart(title, lines, Axes("training step", label, x_whole=True))
-            rows = [(line.label, x, y) for line in lines for x, y in zip(line.x, line.y, strict=True)]
-            found.append(Figure(name, title, svg, ("anchor", "step", label), rows))
-    return found
-
-
-def _is_curve(points: Any) -> bool:
-    return (
-        isinstance(points, list) and bool(points) and all(isinstance(p, list | tuple) and len(p) == 2 for p in points)
-    )
 
 
 def candidate_rows(reader: Reader, kind: str, start: int) -> list[dict[str, Any]]:

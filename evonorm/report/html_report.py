@@ -4,8 +4,8 @@ from pathlib import Path
 
 from evonorm.journal import find_run
 from evonorm.report.facts import population_window
-from evonorm.report.figures import Figure, NamedTally
-from evonorm.report.png import png_of, why_no_png
+from evonorm.report.figure_files import write_figures
+from evonorm.report.figures import NamedTally
 from evonorm.report.progress import PAPER_WINDOW
 from evonorm.report.run_page import HEADINGS, RunPage, run_page
 from evonorm.report.tally import Tally
@@ -29,19 +29,6 @@ def write_report(runs: Path, name: str, out: Path | None = None, against: str | 
     path = out / "report.html"
     path.write_text(report_html(page))
     return path
-
-
-def write_figures(figures: list[Figure], folder: Path) -> None:
-    """Each figure as SVG, its data as CSV, and as PNG where this machine can (`why_no_png` says why not)."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for figure in figures:
-        (folder / f"{figure.name}.svg").write_text(figure.svg)
-        (folder / f"{figure.name}.csv").write_text(figure.csv())
-        picture = folder / f"{figure.name}.png"
-        if why_no_png() is None:
-            picture.write_bytes(png_of(figure.svg))
-        else:
-            picture.unlink(missing_ok=True)  # one of an earlier report would contradict the SVG beside it
 
 
 def read_tally(runs: Path, name: str) -> tuple[Tally, int]:

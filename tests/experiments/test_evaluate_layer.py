@@ -1,7 +1,7 @@
 import pytest
 
 from evonorm.experiments import evaluate_layer, verdicts
-from evonorm.experiments.evaluate_layer import Measurement, check_layers, evaluate_layers, summary_rows
+from evonorm.experiments.evaluate_layer import Measurement, check_layers, evaluate_layers, summary_notes, summary_rows
 from evonorm.fitness import FitnessRecipe, QualityRecipe, StabilityRecipe
 from evonorm.journal import Failed, Rejected, Scores, Stage
 from evonorm.training import TrainingRecipe
@@ -57,18 +57,32 @@ def test_a_table_of_verdicts_goes_on_where_it_was(tmp_path, monkeypatch):
 
 
 def test_the_table_has_mean_and_spread_and_tells_rejections():
-    def scores(accuracy):
-        return Scores({"a": accuracy}, (Stage("training", "a", 2, 3.0, {"accuracy": accuracy}),))
+    def scores(*accuracies):
+        stages = [
+            Stage("training", anchor, 2, 3.0, {"accuracy": accuracy, "seconds_per_step": 2 * accuracy})
+            for anchor, accuracy in zip("ab", accuracies, strict=True)
+        ]
+        return Scores(dict(zip("ab", accuracies, strict=True)), tuple(stages))
 
     measured = [
-        Measurement("good", 0, scores(0.5)),
+        Measurement("good", 0, scores(0.5, 0.2)),
         Measurement("bad", 0, Rejected("quality", "a", {"accuracy": 0.125})),
-        Measurement("good", 1, scores(0.6)),
+        Measurement("good", 1, scores(0.6, 0.2)),
         Measurement("bad", 1, Failed("broke")),
     ]
-    assert summary_rows(measured, ["a"]) == [
-        ["good", "55.0 ± 7.1", "6", ""],
-        ["bad", "-", "0", "rejected by quality on a (accuracy 0.125), failed: broke"],
+    assert summary_rows(measured, ["a", "b"]) == [
+        ["a", "good", "55.0 ± 7.1", "1.100"],
+        ["a", "bad", "-", "-"],
+        ["b", "good", "20.0 ± 0.0", "0.400"],
+        ["b", "bad", "-", "-"],
+        ["average", "good", "37.5 ± 3.5", "0.750"],
+        ["average", "bad", "-", "-"],
+    ]
+    assert len(summary_rows(measured, ["a"])) == 2
+    assert summary_notes(measured) == [
+        "bad, seed 0: rejected by quality on a (accuracy 0.125)",
+        "bad, seed 1: failed: broke",
+        "0.2 minutes in all",
     ]
 
 
