@@ -13,21 +13,14 @@ from math import prod
 
 import torch
 
-from benchmarks.layer_runs import LARGE, NAMES, bn_relu, forward_of, step_of, tensors
+from benchmarks.layer_runs import LARGE, NAMES, bn_relu
 from benchmarks.limit import bench_limit
 from benchmarks.memory import bench_memory
 from benchmarks.random_graphs import bench_random
 from benchmarks.rivals import bench_rivals
-from benchmarks.timing import (
-    MALLOCS,
-    aim,
-    alternate,
-    choose_malloc,
-    machine,
-    milliseconds,
-    ratio,
-    ratio_of_minima,
-)
+from benchmarks.timing import MALLOCS, aim, choose_malloc, machine
+from evonorm.experiments.bench import forward_of, step_of, tensors
+from evonorm.experiments.timing import alternate, milliseconds, ratio, ratio_of_minima
 from evonorm.layers import create_layer
 
 CHANNELS_LAST, NCHW = True, False

@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from benchmarks.layer_runs import LARGE, tensors
-from benchmarks.timing import alternate, milliseconds
+from benchmarks.layer_runs import LARGE
+from evonorm.experiments.bench import tensors
+from evonorm.experiments.timing import alternate, milliseconds
 from evonorm.kernels.library import prepared_layer
 from evonorm.kernels.native import CHANNELS_LAST, DTYPES
 from evonorm.kernels.plan import plan

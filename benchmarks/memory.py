@@ -18,9 +18,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from benchmarks.layer_runs import LARGE, NAMES, bn_relu, step_of, tensors
+from benchmarks.layer_runs import LARGE, NAMES, bn_relu
 from benchmarks.rival_names import RIVALS
 from benchmarks.timing import aim
+from evonorm.experiments.bench import step_of, tensors
 from evonorm.layers import create_layer
 
 CHAIN, PROCESSES = 20, 2

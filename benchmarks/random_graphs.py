@@ -5,8 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.layer_runs import LARGE, bn_relu, step_of, tensors
-from benchmarks.timing import aim, alternate, ratio, ratio_of_minima
+from benchmarks.layer_runs import LARGE, bn_relu
+from benchmarks.timing import aim
+from evonorm.experiments.bench import step_of, tensors
+from evonorm.experiments.timing import alternate, ratio, ratio_of_minima
 from evonorm.graph import Graph, sample_graph
 from evonorm.kernels.plan import Kind
 from evonorm.kernels.plan.rewrite import typed_values

@@ -9,9 +9,10 @@ from collections.abc import Callable
 import timm.layers
 import torch
 
-from benchmarks.layer_runs import LARGE, bn_relu, step_of, tensors
+from benchmarks.layer_runs import LARGE, bn_relu
 from benchmarks.rival_names import RIVALS
-from benchmarks.timing import alternate, milliseconds, ratio
+from evonorm.experiments.bench import step_of, tensors
+from evonorm.experiments.timing import alternate, milliseconds, ratio
 from evonorm.layers import create_layer
 
 

@@ -11,24 +11,12 @@ in EvoNorm nets and a BatchNorm in BN-ReLU nets, as in the paper.
 """
 
 import argparse
-from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
-from torch import nn
 
-from benchmarks.timing import (
-    CLOCKS,
-    MALLOCS,
-    aim,
-    alternate,
-    choose_malloc,
-    machine,
-    milliseconds,
-    ratio,
-    ratio_of_minima,
-)
-from evonorm.models import create_model
+from benchmarks.timing import MALLOCS, aim, choose_malloc, machine
+from evonorm.experiments.bench import training_step
+from evonorm.experiments.timing import CLOCKS, alternate, milliseconds, ratio, ratio_of_minima
 
 NETS = ("resnet50-cifar", "mobilenetv2-cifar", "efficientnet-b0-cifar")
 LAYERS = ("evonorm-s0", "evonorm-b0", "evonorm-b1", "evonorm-b2", "evonorm-s1", "evonorm-s2")
@@ -40,21 +28,6 @@ def aim_of(layer: str, channels_last: bool) -> float | None:
     if layer not in LAYERS:
         return None
     return AIMS.get(layer, AIM_OF_OTHERS) if channels_last else AIM_CHANNELS_FIRST
-
-
-def training_step(net: str, layer: str, channels_last: bool, batch: int, size: int) -> Callable[[], None]:
-    layout = torch.channels_last if channels_last else torch.contiguous_format
-    model: nn.Module = create_model(net, layer=layer, num_classes=10).to(memory_format=layout).train()
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
-    images = torch.randn(batch, 3, size, size).to(memory_format=layout)
-    labels = torch.randint(10, (batch,))
-
-    def step() -> None:
-        optimizer.zero_grad(set_to_none=True)
-        F.cross_entropy(model(images), labels).backward()
-        optimizer.step()
-
-    return step
 
 
 def bench_net(net: str, options: argparse.Namespace) -> None:

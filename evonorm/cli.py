@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from evonorm.cli_bench import add_bench_command
 from evonorm.cli_calibrate import add_calibrate_command
 from evonorm.cli_report import add_report_commands
 from evonorm.cli_search import add_commands
@@ -45,6 +46,7 @@ console = Console()
 add_commands(app)
 add_report_commands(app)
 add_calibrate_command(app)
+add_bench_command(app)
 
 
 @app.callback()

@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from evonorm.graph import CATALOG
 
 
@@ -19,6 +21,30 @@ def test_layers_lists_every_name():
 def test_the_package_itself_is_the_command_line():
     result = subprocess.run([sys.executable, "-m", "evonorm", "layers"], capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, run("layers").stdout)
+
+
+def test_bench_times_layers_beside_batch_norm():
+    result = run("bench", "x * sigmoid(x)", "--shape", "2,8,4,4", "--rounds", "2", "--threads", "1")
+    assert result.returncode == 0, result.stderr
+    lines = [line.split("│")[1:-1] for line in result.stdout.splitlines() if "│" in line]
+    assert [cells[0].strip() for cells in lines] == ["bn-relu", "x * sigmoid(x)"]
+    assert [float(lines[0][column]) for column in (2, 4)] == [1.0, 1.0]
+    assert all(float(cell) > 0 for cells in lines for cell in cells[1:])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--shape", "2,8"], "--shape is batch, channels, height and width"),
+        (["--model", "resnet5"], "resnet5"),
+        (["evonorm-b9"], "Did you mean evonorm-b"),
+    ],
+)
+def test_what_cannot_be_timed_is_told(arguments, message):
+    result = run("bench", *arguments)
+    assert result.returncode != 0
+    assert "Traceback" not in result.stderr
+    assert message in " ".join(result.stderr.split())
 
 
 def test_a_mistake_is_a_message_not_a_traceback():

@@ -19,6 +19,7 @@ FLOORS = {
     "fitness": 4,
     "experiments": 5,
     "report": 5,
+    "cli_bench": 6,
     "cli_search": 6,
     "cli_report": 6,
     "cli_calibrate": 6,

@@ -89,7 +89,7 @@ class GroupNormAct(_Activated, nn.GroupNorm):
     def forward(self, x: Tensor) -> Tensor:
         check_input(x, self.num_channels)
         if x.numel() == self.num_groups:
-            raise ValueError(f"Expected more than 1 value per group, got input size {tuple(x.shape)}.")
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {x.shape}")
         groups, eps = self.num_groups, self.eps
         return self.activate(run_layer(GROUP_NORM, x, self.weight, self.bias, None, None, groups=groups, eps=eps)[0])
 
