@@ -32,7 +32,7 @@
       document.getElementById(id).dataset.digest = section.digest;
     }
     draw(onScreen);
-    if (Object.keys(answer.sections).length || !live) status.textContent = "Live, news of " + new Date().toLocaleTimeString() + ".";
+    if (Object.keys(answer.sections).length || !live) status.textContent = "Last news at " + new Date().toLocaleTimeString() + ".";
     live = true;
   }
 
