@@ -22,7 +22,7 @@ from evonorm.fitness import FitnessRecipe
 
 COLLAPSING = ("b0-no-global", "b0-add")  # in the catalog; the paper saw them diverge
 BARE = ("max(x, 0)", "exp(x)", "square(x)", "x * sigmoid(x)")  # activations without a normalization
-STEP_SIZES = (0.01, 0.03, 0.1, 0.3)
+STEP_SIZES = (0.03, 0.1, 0.3)
 SURVIVORS = 20
 COMPARED = ("bn-relu", "gn-silu", "frn", "evonorm-b0", "evonorm-b2", "evonorm-s0", "b0-no-global", "max(x, 0)")
 COMPARED_STEPS = 10
