@@ -60,7 +60,7 @@ def test_a_run_from_begin_to_export(evonorm, place):
     assert code == 0
     code, text = evonorm("status", "first")
     assert "not running" in text
-    assert "rejected: free:reads-x" in text
+    assert "free:reads-x" in text
 
     found = json.loads(evonorm("top", "first", "-n", 3, "--json")[1])
     assert len(found["top"]) == 3
