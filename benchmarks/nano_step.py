@@ -13,9 +13,9 @@ from collections.abc import Callable
 from statistics import median
 
 import torch
-from torch.nn import functional as F
 
 import evonorm
+from evonorm.experiments.bench import training_step
 from evonorm.models import ANCHORS
 
 PAIRS = {
@@ -26,22 +26,6 @@ PAIRS = {
 STEPS_PER_TURN = {True: 4, False: 1}  # of a nano, of a CIFAR anchor
 
 
-def training_step(name: str) -> Callable[[], None]:
-    anchor = ANCHORS[name]
-    torch.manual_seed(0)
-    model = evonorm.create_model(name).to(memory_format=torch.channels_last)
-    optimizer = torch.optim.SGD(model.parameters(), 0.01, momentum=0.9, nesterov=True, weight_decay=1e-4)
-    images = torch.randn(anchor.batch_size, 3, anchor.crop, anchor.crop).contiguous(memory_format=torch.channels_last)
-    labels = torch.randint(10, (anchor.batch_size,))
-
-    def step() -> None:
-        optimizer.zero_grad()
-        F.cross_entropy(model(images), labels).backward()
-        optimizer.step()
-
-    return step
-
-
 def seconds(run: Callable[[], object]) -> float:
     start = time.perf_counter()
     run()
@@ -49,7 +33,11 @@ def seconds(run: Callable[[], object]) -> float:
 
 
 def measure_pair(nano: str, anchor: str, rounds: int) -> tuple[list[float], list[float]]:
-    steps = {name: training_step(name) for name in (nano, anchor)}
+    torch.manual_seed(0)
+    steps = {
+        name: training_step(name, "bn-relu", True, ANCHORS[name].batch_size, ANCHORS[name].crop)
+        for name in (nano, anchor)
+    }
     times: dict[str, list[float]] = {name: [] for name in steps}
     for step in steps.values():
         step()

@@ -1,10 +1,10 @@
 """What stands above and beside every table of times. The timing itself is `evonorm.experiments.timing`."""
 
-import platform
-from pathlib import Path
+import os
 
 import torch
 
+from evonorm.experiments.surroundings import processor
 from evonorm.kernels.library import find_library
 from evonorm.training import keep_freed_memory
 
@@ -19,14 +19,10 @@ def choose_malloc(name: str) -> None:
 
 def machine(malloc: str) -> str:
     """The machine, the versions and the allocator's setting, to stand above every table."""
-    cpu = platform.processor()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
-        cpu = f"{len(names)} x {names[0]}" if names else cpu
     library = find_library()[0]
     isa = library.isa() if library else "no native library"
-    return f"{cpu}, {isa}, torch {torch.__version__}, {torch.get_num_threads()} thread(s), malloc: {malloc}"
+    cpu, threads = f"{os.cpu_count()} x {processor()}", torch.get_num_threads()
+    return f"{cpu}, {isa}, torch {torch.__version__}, {threads} thread(s), malloc: {malloc}"
 
 
 def aim(value: float, bound: float | None) -> str:

@@ -2,9 +2,10 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise, repeat
+from itertools import chain, groupby, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -164,10 +165,13 @@ def _print_scores(
         measured = evaluate_layers(layers, fitness, range(seeds), watch=_told(bar), keep=keep, test_set=test_set)
     kinds = {"validation %": "accuracy", "test %": "test_accuracy"} if test_set else {"validation %": "accuracy"}
     rows = summary_rows(measured, fitness.anchors, tuple(kinds.values()))
-    sections = [row[0] != after[0] for row, after in pairwise([*rows, [""]])]
-    shown = [[anchor if first else "", *rest] for first, (anchor, *rest) in zip([True, *sections], rows, strict=False)]
     title = f"{fitness.training.steps} steps, {seeds} seed{'s' if seeds > 1 else ''}"
-    _print_table(title, ["anchor", "layer", *kinds, "s a step"], shown, sections)
+    table = Table("anchor", "layer", *kinds, "s a step", title=title)
+    for anchor, section in groupby(rows, itemgetter(0)):
+        for name, (_, *cells) in zip(chain([anchor], repeat("")), section, strict=False):
+            table.add_row(name, *cells)
+        table.add_section()
+    console.print(table, markup=False)
     for note in summary_notes(measured):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
     return measured
@@ -189,11 +193,10 @@ def _told(bar: Callable[[str, int, int], None]) -> Watch:
     )
 
 
-def _print_table(title: str, columns: list[str], rows: list[list[str]], ends: Iterable[bool] = repeat(False)) -> None:
-    """With a line under the rows that end a section."""
+def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     table = Table(*columns, title=title)
-    for row, end in zip(rows, ends, strict=False):
-        table.add_row(*row, end_section=end)
+    for row in rows:
+        table.add_row(*row)
     console.print(table, markup=False)
 
 
