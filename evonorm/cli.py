@@ -17,7 +17,7 @@ from rich.table import Table
 from evonorm.cli_bench import add_bench_command
 from evonorm.cli_calibrate import add_calibrate_command
 from evonorm.cli_report import add_report_commands
-from evonorm.cli_search import add_commands
+from evonorm.cli_search import Changes, add_commands
 from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.experiments.evaluate_layer import (
     Measurement,
@@ -125,7 +125,7 @@ def evaluate(
     layers: Annotated[list[str] | None, typer.Argument(help="names or formulas")] = None,
     against: Annotated[list[str] | None, typer.Option(help="rivals, measured in the same run")] = None,
     recipe: Annotated[Path, typer.Option(help="its fitness table is used")] = Path("recipes/laptop.toml"),
-    changes: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE instead of the recipe's")] = None,
+    changes: Changes = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's: cifar10 or digits")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="how many; more than one gives mean ± spread")] = 1,
     keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,
@@ -146,6 +146,8 @@ def evaluate(
     chosen = list(dict.fromkeys([*(layers or []), *(against or [])]))
     if not chosen and not verdicts:
         raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
+    if verdicts and (test_set or out is not None):
+        raise ValueError("--verdicts trains no layer to its end: --test-set and --out are for evaluations without it.")
     fitness = read_fitness_recipe(recipe, all_changes(changes, data))
     check_layers(chosen)
     console.print(f"data: {load_data(fitness.data).name}; recipe: {recipe}", highlight=False, soft_wrap=True)

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from evonorm.cli_search import Changes
 from evonorm.data import load_data
 from evonorm.experiments.calibrate import (
     LAYERS,
@@ -66,7 +67,7 @@ def calibrate(
         "runs/calibrate"
     ),
     only: Annotated[Literal["cheap", "target"] | None, typer.Option(help="train one side only for now")] = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE instead of the recipe's")] = None,
+    changes: Changes = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipes': cifar10 or digits")] = None,
 ) -> None:
     """Does a cheap stage order layers as the expensive training does? Trains both, prints rank correlations.

@@ -26,6 +26,7 @@ console = Console()
 journal_app = typer.Typer(help="The journal of a run as a file.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="the run's name")]
+Changes = Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE instead of the recipe's")]
 Runs = Annotated[Path, typer.Option(help="the folder of all runs")]
 Minutes = Annotated[float | None, typer.Option(help="end after this time")]
 Candidates = Annotated[int | None, typer.Option(help="end when this many have reached a worker")]
@@ -43,7 +44,7 @@ def search(
     candidates: Candidates = None,
     steps: Steps = None,
     proposals: Proposals = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE instead of the recipe's")] = None,
+    changes: Changes = None,
     seed: Annotated[int | None, typer.Option(help="instead of the recipe's")] = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's, e.g. digits")] = None,
     workers: Number = None,

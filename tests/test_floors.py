@@ -22,9 +22,9 @@ FLOORS = {
     "cli_bench": 6,
     "cli_search": 6,
     "cli_report": 6,
-    "cli_calibrate": 6,
-    "cli": 7,
-    "__main__": 8,
+    "cli_calibrate": 7,
+    "cli": 8,
+    "__main__": 9,
 }
 NO_TORCH = {"graph", "journal", "search", "workers"}
 
