@@ -24,6 +24,7 @@ from evonorm.experiments.calibrate import (
     kept_curve,
     levels_of,
     measure,
+    passes_first_gate,
     random_survivors,
     target_trials,
 )
@@ -60,7 +61,7 @@ def calibrate(
         "recipes/paper_b.toml"
     ),
     target_steps: Annotated[int, typer.Option(help="of training on each of the target's anchors")] = TARGET_STEPS,
-    random: Annotated[int, typer.Option(min=0, help="random survivors of the free checks beside the layers")] = 8,
+    random: Annotated[int, typer.Option(min=0, help="random layers that pass the first stage's gate, beside them")] = 8,
     seed: Annotated[int, typer.Option(help="of the random survivors")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="trainings of each layer, to average over")] = 1,
     keep: Annotated[Path, typer.Option(help="a folder where every result stays, to go on after a stop")] = Path(
@@ -79,7 +80,7 @@ def calibrate(
     named = tuple(dict.fromkeys(layers or LAYERS))
     check_layers(named)
     cheap, dear = (read_fitness_recipe(each, all_changes(changes, data)) for each in (recipe, target))
-    survivors = tuple(random_survivors(random, seed))
+    survivors = _survivors(random, seed, cheap, keep)
     chosen = named + survivors
     work: list[tuple[Trial, FitnessRecipe]] = [
         *((trial, cheap) for trial in cheap_trials(chosen, cheap, range(seeds))),
@@ -90,6 +91,25 @@ def calibrate(
     curves = [curve for trial, each in work if (curve := kept_curve(trial, each, keep)) is not None]
     found = Calibration(named, survivors, levels_of(cheap), Level("target", dear.anchors, target_steps), tuple(curves))
     _show(found, keep, cheap.data, seeds)
+
+
+def _survivors(count: int, seed: int, recipe: FitnessRecipe, keep: Path) -> tuple[str, ...]:
+    """With a line for each that is found; what each was asked is kept too."""
+    found: list[str] = []
+    tried = 0
+
+    def passes(layer: str) -> bool:
+        nonlocal tried
+        tried += 1
+        good = passes_first_gate(layer, recipe, keep)
+        if good:
+            found.append(layer)
+            console.print(
+                f"survivor {len(found)} of {count}, after {tried} tries: {layer}", highlight=False, markup=False
+            )
+        return good
+
+    return tuple(random_survivors(count, seed, passes))
 
 
 def _train(work: list[tuple[Trial, FitnessRecipe]], keep: Path) -> None:

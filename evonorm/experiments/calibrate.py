@@ -112,8 +112,11 @@ def _trials(
     return [Trial(side, layer, anchor, seed, looks) for seed in seeds for anchor in anchors for layer in layers]
 
 
-def random_survivors(count: int, seed: int) -> list[str]:
-    """Formulas of the paper's generator that pass the free checks: all different, none of them a layer with a name."""
+def random_survivors(count: int, seed: int, passes: Callable[[str], bool] = lambda _: True) -> list[str]:
+    """Formulas of the paper's generator that pass the free checks and then `passes`.
+
+    All are different, and none of them is a layer with a name.
+    """
     rng = np.random.default_rng(seed)
     seen = {screen(Graph.parse(entry.formula)).fingerprint for entry in CATALOG.values() if entry.formula}
     found: list[str] = []
@@ -122,8 +125,23 @@ def random_survivors(count: int, seed: int) -> list[str]:
         function = screen(graph).fingerprint
         if function is not None and function not in seen:
             seen.add(function)
-            found.append(str(graph))
+            if passes(str(graph)):
+                found.append(str(graph))
     return found
+
+
+def passes_first_gate(layer: str, recipe: FitnessRecipe, keep: Path, train: Train | None = None) -> bool:
+    """Whether a layer reaches the gate of the recipe's first stage, with its first seed.
+
+    Most random layers that pass the free checks do not learn at all. That a stage puts those last says little: a search
+    asks it to order the others.
+    """
+    first = levels_of(recipe)[0]
+    for trial in _trials("cheap", [layer], first.anchors, (first.steps,), [0]):
+        ((curve, _),) = measure([(trial, recipe)], keep, train)
+        if not curve.looks or (curve.looks[-1].accuracy or 0.0) < first.gate:
+            return False
+    return True
 
 
 def recipe_of(trial: Trial, recipe: FitnessRecipe) -> FitnessRecipe:

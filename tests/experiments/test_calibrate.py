@@ -170,6 +170,26 @@ def test_random_survivors_are_new_functions_that_pass_the_checks():
     assert not functions & known
 
 
+def test_random_survivors_reach_the_first_gate(tmp_path):
+    asked = []
+
+    def learns_with_a_moment(trial, *_):
+        asked.append(trial)
+        accuracy = 0.3 if "std" in trial.layer or "rms" in trial.layer else 0.05
+        return Curve(trial, (Look(2, accuracy, 2.0),), 2, 0.1)
+
+    def passes(layer):
+        return calibrate.passes_first_gate(layer, CHEAP, tmp_path, learns_with_a_moment)
+
+    found = random_survivors(2, 3, passes)
+    assert len(found) == 2
+    assert all("std" in layer or "rms" in layer for layer in found)
+    assert {(trial.anchor, trial.looks) for trial in asked} == {("mobilenet-nano", (2,))}
+    number = len(asked)
+    assert random_survivors(2, 3, passes) == found
+    assert len(asked) == number, "what was asked is kept"
+
+
 def test_the_tables_tell_a_stage_that_predicts_from_one_that_misleads(tmp_path):
     found = calibration(curve for curve, _ in measure(work(), tmp_path, fake))
     rows = {(row[0], row[1], row[2], row[3]): row[4:] for row in correlation_rows(found)}
