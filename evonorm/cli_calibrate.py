@@ -45,6 +45,8 @@ from evonorm.experiments.recipe_file import all_changes
 from evonorm.experiments.surroundings import commit, machine
 from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe
+from evonorm.fitness.depth_signal import reject_by_depth
+from evonorm.graph import Graph
 from evonorm.report.agreement import Pair, agreement_figure
 from evonorm.report.figure_files import write_figures
 from evonorm.report.figures import Figure
@@ -56,7 +58,7 @@ def calibrate(
     layers: Annotated[
         list[str] | None, typer.Argument(help="names or formulas; by default eight of the catalog")
     ] = None,
-    recipe: Annotated[Path, typer.Option(help="whose stages are tried")] = Path("recipes/ladder.toml"),
+    recipe: Annotated[Path, typer.Option(help="whose stages are tried")] = Path("recipes/laptop.toml"),
     target: Annotated[Path, typer.Option(help="whose anchors and training are the truth")] = Path(
         "recipes/paper_b.toml"
     ),
@@ -75,7 +77,7 @@ def calibrate(
 
     Example: evonorm calibrate --only cheap
 
-    Example: evonorm calibrate --recipe recipes/laptop.toml --random 8 --keep runs/calibrate
+    Example: evonorm calibrate bn-relu evonorm-b0 "x / std_wh(x)" --random 16 --seed 1 --keep runs/calibrate
     """
     named = tuple(dict.fromkeys(layers or LAYERS))
     check_layers(named)
@@ -101,7 +103,7 @@ def _survivors(count: int, seed: int, recipe: FitnessRecipe, keep: Path) -> tupl
     def passes(layer: str) -> bool:
         nonlocal tried
         tried += 1
-        good = passes_first_gate(layer, recipe, keep)
+        good = reject_by_depth(Graph.parse(layer)) is None and passes_first_gate(layer, recipe, keep)
         if good:
             found.append(layer)
             console.print(

@@ -3,5 +3,5 @@
 # one core; goes on where it was stopped.
 . "$(dirname "$0")/begin.sh"
 
-evonorm calibrate --recipe recipes/ladder.toml --keep runs/calibrate --only cheap
-evonorm calibrate --recipe recipes/ladder.toml --keep runs/calibrate
+evonorm calibrate --keep runs/calibrate --only cheap
+evonorm calibrate --keep runs/calibrate

@@ -8,13 +8,13 @@ names=""
 for seed in 0 1; do
     common="--steps $STEPS --seed $seed"
     # shellcheck disable=SC2086 (words on purpose)
-    search "speed-plain-$seed" recipes/ladder.toml $common --set search.method=random --set "fitness.ladder=[]" \
+    search "speed-plain-$seed" recipes/laptop.toml $common --set search.method=random --set "fitness.ladder=[]" \
         --set search.free_checks=false --set search.attempts=1 --set search.runs_per_function=0 \
         --set search.genotypes_per_function=0
     # shellcheck disable=SC2086
-    search "speed-random-$seed" recipes/ladder.toml $common --set search.method=random
+    search "speed-random-$seed" recipes/laptop.toml $common --set search.method=random
     # shellcheck disable=SC2086
-    search "speed-evolution-$seed" recipes/ladder.toml $common
+    search "speed-evolution-$seed" recipes/laptop.toml $common
     names="$names speed-plain-$seed speed-random-$seed speed-evolution-$seed"
 done
 # shellcheck disable=SC2086

@@ -112,16 +112,18 @@ def _trials(
     return [Trial(side, layer, anchor, seed, looks) for seed in seeds for anchor in anchors for layer in layers]
 
 
-def random_survivors(count: int, seed: int, passes: Callable[[str], bool] = lambda _: True) -> list[str]:
-    """Formulas of the paper's generator that pass the free checks and then `passes`.
-
-    All are different, and none of them is a layer with a name.
-    """
+def random_survivors(
+    count: int,
+    seed: int,
+    passes: Callable[[str], bool] = lambda _: True,
+    propose: Callable[[np.random.Generator], Graph] = sample_graph,
+) -> list[str]:
+    """Formulas that pass the free checks and then `passes`: all different, none of them a layer with a name."""
     rng = np.random.default_rng(seed)
     seen = {screen(Graph.parse(entry.formula)).fingerprint for entry in CATALOG.values() if entry.formula}
     found: list[str] = []
     while len(found) < count:
-        graph = sample_graph(rng)
+        graph = propose(rng)
         function = screen(graph).fingerprint
         if function is not None and function not in seen:
             seen.add(function)

@@ -20,7 +20,8 @@ from evonorm.experiments.references import ReferenceCache
 from evonorm.experiments.search_display import create_display
 from evonorm.experiments.settings import settings_to_table
 from evonorm.experiments.surroundings import surroundings
-from evonorm.journal import Candidate, Journal, Reader, RunFolder, RunLock
+from evonorm.graph import Graph
+from evonorm.journal import Candidate, Journal, Reader, Rejected, RunFolder, RunLock
 from evonorm.search import Search, reject_without_training
 from evonorm.workers import WorkerSettings, create_workers
 from evonorm.workers.process import end_leftovers
@@ -125,10 +126,20 @@ def create_search(recipe: Recipe) -> Search:
     from evonorm.fitness.depth_signal import reject_by_depth  # these bring torch in, which takes seconds
     from evonorm.fitness.free_checks import screen as check
 
+    through_depth: dict[str | None, Rejected | None] = {}  # of each function: a check takes ten milliseconds
+
+    def rejected(graph: Graph) -> Rejected | None:
+        screened = check(graph, settings.batch_ops)
+        if screened.rejected or not settings.depth_check:
+            return screened.rejected
+        if screened.fingerprint not in through_depth:
+            through_depth[screened.fingerprint] = reject_by_depth(graph)
+        return through_depth[screened.fingerprint]
+
     return Search(
         settings,
         recipe.seed,
-        lambda graph: check(graph, settings.batch_ops).rejected or reject_by_depth(graph, settings.depth_growth),
+        rejected,
         recipe.references,
         lambda graph: check(graph, settings.batch_ops).fingerprint,
         percentiles,

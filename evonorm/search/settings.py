@@ -1,6 +1,5 @@
 """The recipe's [search] table. The defaults are the paper's (appendix "Evolution")."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +22,7 @@ class SearchSettings:
     # Not in the paper, and off unless a recipe asks for it:
     generator: Literal["paper", "live"] = "paper"  # "live" draws random graphs that let x through
     free_checks: bool = False  # turns down in a millisecond what cannot work; all below need it
-    depth_growth: float = 0.0  # powers of ten a layer by which the scale may move through depth; 0 does not ask
+    depth_check: bool = False  # turns down what loses scale or signal in a deep net before training
     attempts: int = 1  # draws of a child until it is another function than its parent
     runs_per_function: int = 0  # equal functions share one score, the best tenth's averaged over up to so many runs
     genotypes_per_function: int = 0  # of one function in the population at once; a new one takes the oldest's place
@@ -46,8 +45,6 @@ class SearchSettings:
             )
         if self.start_size > min(3, self.nodes):
             raise ValueError(f"start_size must not be above 3 nor nodes ({self.nodes}), got {self.start_size}.")
-        if not 0 <= self.depth_growth < math.inf:
-            raise ValueError(f"depth_growth must not be negative (0 does not ask), got {self.depth_growth}.")
         if not self.free_checks and (needing := self._needs_checks()):
             raise ValueError(f"{', '.join(needing)} need free_checks = true, since they go by what the checks find.")
 
@@ -57,7 +54,7 @@ class SearchSettings:
             "attempts": self.attempts > 1,
             "runs_per_function": self.runs_per_function > 0,
             "genotypes_per_function": self.genotypes_per_function > 0,
-            "depth_growth": self.depth_growth > 0,
+            "depth_check": self.depth_check,
             "start": self.start == "enumerated",
         }
         return [name for name, is_asked in asked.items() if is_asked]

@@ -6,7 +6,7 @@ import pytest
 from evonorm.experiments import depth_signal
 from evonorm.experiments.calibrate import Curve, Look, Trial, measure
 from evonorm.experiments.depth_signal import limit_rows, trained_layers
-from evonorm.experiments.recipe import load_recipe, recipe_from_table
+from evonorm.experiments.recipe import recipe_from_table
 from evonorm.experiments.run_search import create_search
 from evonorm.fitness import FitnessRecipe
 from evonorm.graph import Graph
@@ -28,9 +28,9 @@ def trained(tmp_path):
 def test_what_a_calibration_kept_is_joined_with_the_signal(trained):
     found = {each.layer: each.accuracy for each in trained_layers(trained, "resnet-nano")}
     assert found == {**ACCURACIES, "b0-add": 0.0}
-    rows = {row[0]: row[1:3] for row in limit_rows(trained_layers(trained, "resnet-nano"), gate=0.15)}
-    assert rows["0.1"] == ["1 of 2", "0 of 2"]  # b0-add; tanh keeps its scale and fails for another reason
-    assert rows["0.05"] == ["1 of 2", "1 of 2"]
+    rows = {(row[0], row[1]): row[2:4] for row in limit_rows(trained_layers(trained, "resnet-nano"), gate=0.15)}
+    assert rows["0.1", "1"] == ["1 of 2", "0 of 2"]  # b0-add; tanh keeps its scale and fails for another reason
+    assert rows["0.05", "0.98"] == ["1 of 2", "1 of 2"]
     with pytest.raises(ValueError, match="no training on mobilenet-nano"):
         trained_layers(trained, "mobilenet-nano")
 
@@ -48,16 +48,20 @@ def test_a_recipe_must_ask_for_the_rejection():
     wild = Graph.parse("log(x)")
     table = {"evaluate": "m:f", "search": {"free_checks": True}}
     assert create_search(recipe_from_table(table, "test")).screen(wild) is None
-    table["search"]["depth_growth"] = 0.2
+    table["search"]["depth_check"] = True
     strict = create_search(recipe_from_table(table, "test"))
     assert strict.screen(wild).test == "free:depth-signal"
     assert json.dumps(strict.screen(wild).figures)
-    with pytest.raises(ValueError, match="depth_growth"):
-        SearchSettings(depth_growth=0.2)
-    with pytest.raises(ValueError, match="depth_growth must not be negative"):
-        SearchSettings(depth_growth=-1.0, free_checks=True)
+    assert strict.screen(Graph.parse("x / std_bwh(x)")) is None
+    with pytest.raises(ValueError, match="depth_check"):
+        SearchSettings(depth_check=True)
 
 
-@pytest.mark.parametrize("name", ["laptop", "ladder", "paper_b"])
-def test_no_recipe_asks_for_it_yet(name):
-    assert load_recipe(depth_signal.Path("recipes") / f"{name}.toml").search.depth_growth == 0
+def test_equal_functions_are_asked_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr("evonorm.fitness.depth_signal.reject_by_depth", asked.append)
+    table = {"evaluate": "m:f", "search": {"free_checks": True, "depth_check": True}}
+    search = create_search(recipe_from_table(table, "test"))
+    for formula in ("log(x)", "log(x + 0)", "tanh(x)"):
+        assert search.screen(Graph.parse(formula)) is None
+    assert len(asked) == 2

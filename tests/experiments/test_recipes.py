@@ -23,7 +23,7 @@ def test_the_papers_recipes_use_nothing_of_ours(name):
         "attempts",
         "runs_per_function",
         "genotypes_per_function",
-        "depth_growth",
+        "depth_check",
         "start",
     )
     for key in ours:

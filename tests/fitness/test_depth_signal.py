@@ -9,6 +9,8 @@ from evonorm.fitness.depth_signal import CHANNELS, GROUPS, SIDE, deep_net, depth
 from evonorm.graph import CATALOG, Graph
 from evonorm.layers import NormAct
 
+BAD = ("random", "b0-no-global", "b0-add")
+
 
 def signal_of(name):
     return depth_signal(Graph.parse(CATALOG[name].formula if name in CATALOG else name))
@@ -78,14 +80,29 @@ def test_samples_that_cannot_be_told_apart_are_alike():
     assert signal_of("evonorm-b0").likeness < 0.5
 
 
-def test_the_test_names_itself_and_asks_nothing_at_zero():
-    wild = Graph.parse("exp(x)")
-    assert reject_by_depth(wild, 0.0) is None
-    assert reject_by_depth(wild, 1.0).test == "free:depth-signal"
-    assert reject_by_depth(wild, 1.0).figures == {"finite": False}
-    b0 = Graph.parse(CATALOG["evonorm-b0"].formula)
-    assert reject_by_depth(b0, 0.5) is None
-    assert reject_by_depth(b0, 0.001).figures["backward"] > 0.001
+@pytest.mark.parametrize(
+    ("formula", "figures"),
+    [
+        ("exp(x)", set()),  # nothing finite arrives
+        ("log(x)", {"forward", "backward", "likeness"}),  # the gradient explodes
+        ("sigmoid(v1 + x)", {"forward", "backward", "likeness"}),  # and here it vanishes
+        ("exp(tanh(x))", {"forward", "backward", "likeness"}),  # all samples come out alike
+    ],
+)
+def test_the_check_names_itself_and_its_figures(formula, figures):
+    rejected = reject_by_depth(Graph.parse(formula))
+    assert rejected.test == "free:depth-signal"
+    assert set(rejected.figures) == figures
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CATALOG.items() if entry.formula and name not in BAD])
+def test_no_good_layer_of_the_catalog_is_turned_down(name):
+    assert reject_by_depth(Graph.parse(CATALOG[name].formula)) is None
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_the_bad_ones_are(name):
+    assert reject_by_depth(Graph.parse(CATALOG[name].formula)) is not None
 
 
 def test_a_call_leaves_no_trace():
