@@ -4,10 +4,12 @@ import math
 import shlex
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from numpy.random import Generator
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
@@ -41,12 +43,13 @@ from evonorm.experiments.calibration_tables import (
     what_if_rows,
 )
 from evonorm.experiments.evaluate_layer import check_layers, read_fitness_recipe
+from evonorm.experiments.funnel import generators
 from evonorm.experiments.recipe_file import all_changes
 from evonorm.experiments.surroundings import commit, machine
 from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe
 from evonorm.fitness.depth_signal import reject_by_depth
-from evonorm.graph import Graph
+from evonorm.graph import Graph, sample_graph
 from evonorm.report.agreement import Pair, agreement_figure
 from evonorm.report.figure_files import write_figures
 from evonorm.report.figures import Figure
@@ -64,7 +67,8 @@ def calibrate(
     ),
     target_steps: Annotated[int, typer.Option(help="of training on each of the target's anchors")] = TARGET_STEPS,
     random: Annotated[int, typer.Option(min=0, help="random layers that pass the first stage's gate, beside them")] = 8,
-    seed: Annotated[int, typer.Option(help="of the random survivors")] = 0,
+    mutants: Annotated[int, typer.Option(min=0, help="and mutants of known layers that do")] = 8,
+    seed: Annotated[int, typer.Option(help="of the random ones and the mutants")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="trainings of each layer, to average over")] = 1,
     keep: Annotated[Path, typer.Option(help="a folder where every result stays, to go on after a stop")] = Path(
         "runs/calibrate"
@@ -82,8 +86,12 @@ def calibrate(
     named = tuple(dict.fromkeys(layers or LAYERS))
     check_layers(named)
     cheap, dear = (read_fitness_recipe(each, all_changes(changes, data)) for each in (recipe, target))
-    survivors = _survivors(random, seed, cheap, keep)
-    chosen = named + survivors
+    kinds = {
+        "named": named,
+        "random": _survivors("random layer", sample_graph, random, seed, cheap, keep),
+        "mutants": _survivors("mutant", generators()["mutants until different"], mutants, seed, cheap, keep),
+    }
+    chosen = tuple(dict.fromkeys(layer for layers in kinds.values() for layer in layers))
     work: list[tuple[Trial, FitnessRecipe]] = [
         *((trial, cheap) for trial in cheap_trials(chosen, cheap, range(seeds))),
         *((trial, dear) for trial in target_trials(chosen, dear, target_steps, range(seeds))),
@@ -91,11 +99,13 @@ def calibrate(
     console.print(f"data: {load_data(cheap.data).name}; {len(chosen)} layers, kept in {keep}", highlight=False)
     _train([(trial, each) for trial, each in work if only in (None, trial.side)], keep)
     curves = [curve for trial, each in work if (curve := kept_curve(trial, each, keep)) is not None]
-    found = Calibration(named, survivors, levels_of(cheap), Level("target", dear.anchors, target_steps), tuple(curves))
+    found = Calibration(kinds, levels_of(cheap), Level("target", dear.anchors, target_steps), tuple(curves))
     _show(found, keep, cheap.data, seeds)
 
 
-def _survivors(count: int, seed: int, recipe: FitnessRecipe, keep: Path) -> tuple[str, ...]:
+def _survivors(
+    what: str, propose: Callable[[Generator], Graph], count: int, seed: int, recipe: FitnessRecipe, keep: Path
+) -> tuple[str, ...]:
     """With a line for each that is found; what each was asked is kept too."""
     found: list[str] = []
     tried = 0
@@ -106,12 +116,11 @@ def _survivors(count: int, seed: int, recipe: FitnessRecipe, keep: Path) -> tupl
         good = reject_by_depth(Graph.parse(layer)) is None and passes_first_gate(layer, recipe, keep)
         if good:
             found.append(layer)
-            console.print(
-                f"survivor {len(found)} of {count}, after {tried} tries: {layer}", highlight=False, markup=False
-            )
+            line = f"{what} {len(found)} of {count}, after {tried} tries: {layer}"
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
         return good
 
-    return tuple(random_survivors(count, seed, passes))
+    return tuple(random_survivors(count, seed, passes, propose))
 
 
 def _train(work: list[tuple[Trial, FitnessRecipe]], keep: Path) -> None:
@@ -140,10 +149,11 @@ def _line(curve: Curve, number: int, total: int, left: float) -> str:
 def _show(found: Calibration, keep: Path, data: str, seeds: int) -> None:
     """Prints the tables and writes them, with where they come from, as Markdown for the lab log."""
     minutes = {side: sum(c.seconds for c in found.curves if c.trial.side == side) / 60 for side in ("cheap", "target")}
+    numbers = ", ".join(f"{len(layers)} {kind}" for kind, layers in found.kinds.items())
     here = machine()
     head = (
         f"## {time.strftime('%Y-%m-%d')}: calibration\n\n`{shlex.join(['evonorm', *sys.argv[1:]])}`; data {data};"
-        f" n = {len(found.layers)} layers ({len(found.named)} named, {len(found.random)} random), {seeds} seed(s);"
+        f" n = {len(found.layers)} layers ({numbers}), {seeds} seed(s);"
         f" {minutes['cheap']:.1f} minutes of training on the stages, {minutes['target']:.1f} on the target;"
         f" {here['cores']} cores, {here['processor']}; commit {commit()}.\n"
     )
@@ -174,7 +184,7 @@ def _pictures(found: Calibration) -> list[Figure]:
     for level in found.levels:
         scores = [(layer, found.on_level(layer, level), found.on_target(layer)) for layer in found.layers]
         pairs = [
-            Pair(layer, 100 * a, 100 * b, layer in found.named)
+            Pair(layer, 100 * a, 100 * b, layer in found.kinds["named"])
             for layer, a, b in scores
             if a is not None and b is not None
         ]

@@ -21,17 +21,16 @@ Row = list[str]
 
 @dataclass(frozen=True)
 class Calibration:
-    """The curves of layers, some with a name and some random, on the stages of a recipe and on a target."""
+    """The curves of layers of several kinds ("named", "random", ...) on the stages of a recipe and on a target."""
 
-    named: tuple[str, ...]
-    random: tuple[str, ...]
+    kinds: dict[str, tuple[str, ...]]
     levels: tuple[Level, ...]
     target: Level
     curves: tuple[Curve, ...]
 
     @property
     def layers(self) -> tuple[str, ...]:
-        return self.named + self.random
+        return tuple(dict.fromkeys(layer for layers in self.kinds.values() for layer in layers))
 
     def score(self, side: Side, layer: str, anchors: Sequence[str], step: int, figure: Figure) -> float | None:
         """The average over anchors and seeds, better is higher; None while a training is missing or if one broke."""
@@ -94,7 +93,7 @@ def correlation_rows(found: Calibration) -> list[Row]:
         for figure in FIGURES:
             for anchor in found.target.anchors:
                 rows.append(_correlation_row(found, level, figure, "all", found.layers, [anchor]))
-            for kind, layers in (("all", found.layers), ("named", found.named), ("random", found.random)):
+            for kind, layers in (("all", found.layers), *found.kinds.items()):
                 rows.append(_correlation_row(found, level, figure, kind, layers, []))
     return rows
 

@@ -75,7 +75,8 @@ def work(seeds=(0,)):
 
 
 def calibration(curves):
-    return Calibration(LAYERS[:2], LAYERS[2:], levels_of(CHEAP), Level("target", TARGET.anchors, 5), tuple(curves))
+    kinds = {"named": LAYERS[:2], "random": LAYERS[2:]}
+    return Calibration(kinds, levels_of(CHEAP), Level("target", TARGET.anchors, 5), tuple(curves))
 
 
 def test_every_stage_of_a_recipe_is_looked_at_on_every_anchor():
