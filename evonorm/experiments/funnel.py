@@ -14,6 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from evonorm.fitness.depth_signal import reject_by_depth
 from evonorm.fitness.free_checks import FREE_CHECKS, screen
 from evonorm.graph import CATALOG, Graph, sample_graph, sample_live_graph, with_dead_nodes
 from evonorm.kernels.fingerprint import fingerprint
@@ -37,11 +38,17 @@ class Funnel:
     proposals: int
     rejected: dict[str, int]  # by check
     distinct: int  # functions among the survivors
-    milliseconds: tuple[float, ...]  # of processor time for each proposal, generation included
+    shallow: int  # of these, turned down by the depth check, which is asked once a function
+    milliseconds: tuple[float, ...]  # of processor time for each proposal, generation included, depth check not
+    depth_milliseconds: float  # of the depth check, in all
 
     @property
     def survivors(self) -> int:
         return self.proposals - sum(self.rejected.values())
+
+    @property
+    def whole_milliseconds(self) -> float:
+        return sum(self.milliseconds) + self.depth_milliseconds
 
 
 def generators() -> dict[str, Generator]:
@@ -67,18 +74,24 @@ def run_funnel(propose: Generator, proposals: int, seed: int) -> Funnel:
     rng = np.random.default_rng(seed)
     for _ in range(min(WARM_UP, proposals)):
         screen(propose(rng))
+    reject_by_depth(Graph.parse("x"))
     rejected: Counter[str] = Counter()
-    distinct: set[str] = set()
+    distinct: dict[str, bool] = {}  # whether the depth check turns the function down
     milliseconds = []
+    depth_milliseconds = 0.0
     for _ in range(proposals):
         start = time.thread_time()
-        screened = screen(propose(rng))
+        graph = propose(rng)
+        screened = screen(graph)
         milliseconds.append((time.thread_time() - start) * 1e3)
         if screened.rejected:
             rejected[screened.rejected.test] += 1
-        elif screened.fingerprint:
-            distinct.add(screened.fingerprint)
-    return Funnel(proposals, dict(rejected), len(distinct), tuple(milliseconds))
+        elif screened.fingerprint and screened.fingerprint not in distinct:
+            start = time.thread_time()
+            distinct[screened.fingerprint] = reject_by_depth(graph) is not None
+            depth_milliseconds += (time.thread_time() - start) * 1e3
+    shallow = sum(distinct.values())
+    return Funnel(proposals, dict(rejected), len(distinct), shallow, tuple(milliseconds), depth_milliseconds)
 
 
 def funnel_table(funnels: dict[str, Funnel]) -> Table:
@@ -93,9 +106,12 @@ def funnel_table(funnels: dict[str, Funnel]) -> Table:
         add(f"rejected by {check}", partial(_rejected_share, check))
     add("survivors", lambda f: f"{f.survivors / f.proposals:.1%}")
     add("distinct functions", lambda f: f"{f.distinct} ({f.distinct / f.proposals:.1%})")
+    add("of these turned down by the depth check", lambda f: f"{f.shallow / max(1, f.distinct):.1%}")
     add("ms a proposal, mean", lambda f: f"{np.mean(f.milliseconds):.2f}")
     add("ms a proposal, 99th percentile", lambda f: f"{np.percentile(f.milliseconds, 99):.2f}")
-    add("ms a distinct survivor", lambda f: f"{np.sum(f.milliseconds) / max(1, f.distinct):.2f}")
+    add("ms a depth check", lambda f: f"{f.depth_milliseconds / max(1, f.distinct):.2f}")
+    add("ms a proposal, with it", lambda f: f"{f.whole_milliseconds / f.proposals:.2f}")
+    add("ms a function worth training", lambda f: f"{f.whole_milliseconds / max(1, f.distinct - f.shallow):.1f}")
     return table
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from evonorm.graph import Graph
 from evonorm.journal import Rejected
-from evonorm.kernels.small_arrays import Array, Probes, run_small
+from evonorm.kernels.small_arrays import Array, backward_small, forward_small
 
 DEPTH_SIGNAL = "free:depth-signal"
 DEPTH = 30
@@ -59,33 +59,33 @@ class Mixing:
     channels: Array
 
     def forward(self, x: Array) -> Array:
-        mixed = np.einsum("ts,pskbg->ptkbg", self.pixels, x)
-        flat = np.moveaxis(mixed, 3, 2).reshape(-1, CHANNELS)  # (p s b, k g)
+        mixed = (self.pixels @ x.reshape(len(self.pixels), -1)).reshape(x.shape)
+        flat = mixed.swapaxes(2, 3).reshape(-1, CHANNELS)  # (p s b, k g)
         return self._unflat(flat @ self.channels, x.shape)
 
     def backward(self, gradient: Array) -> Array:
-        flat = np.moveaxis(gradient, 3, 2).reshape(-1, CHANNELS) @ self.channels.T
-        return np.einsum("ts,ptkbg->pskbg", self.pixels, self._unflat(flat, gradient.shape))
+        flat = gradient.swapaxes(2, 3).reshape(-1, CHANNELS) @ self.channels.T
+        mixed = self._unflat(flat, gradient.shape)
+        return (self.pixels.T @ mixed.reshape(len(self.pixels), -1)).reshape(gradient.shape)
 
     def _unflat(self, flat: Array, shape: tuple[int, ...]) -> Array:
         p, s, k, b, g = shape
-        return np.moveaxis(flat.reshape(p, s, b, k, g), 2, 3)
+        return flat.reshape(p, s, b, k, g).swapaxes(2, 3)
 
 
 def depth_signal(graph: Graph, depth: int = DEPTH) -> DepthSignal:
     """Runs the chain forth and back in float64; the same numbers for every graph and on every call."""
     x, gradient, mixings = deep_net(depth)
     v0, v1 = np.zeros((1, 1, CHANNELS_OF_GROUP, 1, GROUPS)), np.ones((1, 1, CHANNELS_OF_GROUP, 1, GROUPS))
-    inputs, first, last = [], math.nan, math.nan
+    layers = []  # the values inside each, for the way back
     with np.errstate(all="ignore"):
         for mixing in mixings:
-            inputs.append(x)
-            output = np.broadcast_to(run_small(graph, Probes(x, v0, v1, np.zeros_like(x)))[0], x.shape)
-            first, last = (first if len(inputs) > 1 else _rms(output)), _rms(output)
-            x = mixing.forward(output)
+            layers.append(forward_small(graph, x, v0, v1))
+            x = mixing.forward(np.broadcast_to(layers[-1][graph.output], x.shape))
+        first, last = (_rms(layer[graph.output]) for layer in (layers[0], layers[-1]))
         last_gradient = math.nan
-        for mixing, at in zip(reversed(mixings), reversed(inputs), strict=True):
-            _, gradient = run_small(graph, Probes(at, v0, v1, mixing.backward(gradient)))
+        for mixing, layer in zip(reversed(mixings), reversed(layers), strict=True):
+            gradient = backward_small(graph, layer, mixing.backward(gradient))
             last_gradient = _rms(gradient) if math.isnan(last_gradient) else last_gradient
         steps = max(1, depth - 1)
         return DepthSignal(_growth(first, last, steps), _growth(last_gradient, _rms(gradient), steps), _likeness(x))

@@ -42,26 +42,28 @@ class Probes:
 def run_small(graph: Graph, probes: Probes) -> tuple[Array, Array]:
     """The output before the affine, broadcastable to x, and the gradient to x."""
     with np.errstate(all="ignore"):
-        values = _forward(graph, probes)
-        return values[graph.output], _backward(graph, probes, values)
+        values = forward_small(graph, probes.x, probes.v0, probes.v1)
+        return values[graph.output], backward_small(graph, values, probes.output_gradient)
 
 
-def _forward(graph: Graph, probes: Probes) -> dict[int, Array]:
-    zero = np.zeros((1,) * probes.x.ndim, probes.x.dtype)
-    values: dict[int, Array] = {X: probes.x, ZERO: zero, V0: probes.v0, V1: probes.v1}
+def forward_small(graph: Graph, x: Array, v0: Array, v1: Array) -> dict[int, Array]:
+    """The value of every node."""
+    zero = np.zeros((1,) * x.ndim, x.dtype)
+    values: dict[int, Array] = {X: x, ZERO: zero, V0: v0, V1: v1}
     for number, node in graph.live_nodes:
         values[number] = FORWARD[node.op](*(values[i] for i in node.inputs))
     return values
 
 
-def _backward(graph: Graph, probes: Probes, values: dict[int, Array]) -> Array:
+def backward_small(graph: Graph, values: dict[int, Array], output_gradient: Array) -> Array:
+    """The gradient to x, from the values that `forward_small` gave."""
     reads_x = {X}
     for number, node in graph.live_nodes:
         if not reads_x.isdisjoint(node.inputs):
             reads_x.add(number)
     if graph.output not in reads_x:
-        return np.zeros_like(probes.x)
-    gradients = {graph.output: _summed_to(values[graph.output], probes.output_gradient)}
+        return np.zeros_like(values[X])
+    gradients = {graph.output: _summed_to(values[graph.output], output_gradient)}
     for number, node in reversed(graph.live_nodes):
         if number not in reads_x:
             continue

@@ -15,7 +15,7 @@ def test_shares_add_up_and_ours_wastes_less():
     funnels = {name: run_funnel(propose, 300, seed=0) for name, propose in generators().items()}
     for funnel in funnels.values():
         assert set(funnel.rejected) <= set(FREE_CHECKS)
-        assert 0 < funnel.distinct <= funnel.survivors < funnel.proposals == len(funnel.milliseconds)
+        assert 0 < funnel.shallow < funnel.distinct <= funnel.survivors < funnel.proposals == len(funnel.milliseconds)
     assert funnels["live generator"].distinct > 3 * funnels["paper's generator"].distinct
     assert READS_X not in funnels["live generator"].rejected
     shown = Console(width=200, file=io.StringIO(), record=True)
@@ -27,7 +27,7 @@ def test_shares_add_up_and_ours_wastes_less():
 def test_a_seed_repeats_it():
     propose = generators()["paper's generator"]
     one, two = (run_funnel(propose, 200, seed=1) for _ in range(2))
-    assert (one.rejected, one.distinct) == (two.rejected, two.distinct)
+    assert (one.rejected, one.distinct, one.shallow) == (two.rejected, two.distinct, two.shallow)
 
 
 @pytest.mark.parametrize("name", KNOWN_LAYERS)
