@@ -9,7 +9,8 @@ for seed in 0 1; do
     common="--steps $STEPS --seed $seed"
     # shellcheck disable=SC2086 (words on purpose)
     search "speed-plain-$seed" recipes/laptop.toml $common --set search.method=random --set "fitness.ladder=[]" \
-        --set search.free_checks=false --set search.attempts=1 --set search.runs_per_function=0 \
+        --set search.free_checks=false --set search.depth_check=false --set search.attempts=1 \
+        --set search.runs_per_function=0 \
         --set search.genotypes_per_function=0
     # shellcheck disable=SC2086
     search "speed-random-$seed" recipes/laptop.toml $common --set search.method=random
