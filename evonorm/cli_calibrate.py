@@ -113,6 +113,7 @@ def _survivors(
     def passes(layer: str) -> bool:
         nonlocal tried
         tried += 1
+        status.update(f"{what} {len(found) + 1} of {count}: try {tried}")
         good = reject_by_depth(Graph.parse(layer)) is None and passes_first_gate(layer, recipe, keep)
         if good:
             found.append(layer)
@@ -120,7 +121,8 @@ def _survivors(
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         return good
 
-    return tuple(random_survivors(count, seed, passes, propose))
+    with console.status("") as status:
+        return tuple(random_survivors(count, seed, passes, propose))
 
 
 def _train(work: list[tuple[Trial, FitnessRecipe]], keep: Path) -> None:
