@@ -23,7 +23,8 @@ from evonorm.experiments.calibrate import (
     Level,
     Trial,
     cheap_trials,
-    kept_curve,
+    kept_curves,
+    key_of,
     levels_of,
     measure,
     passes_first_gate,
@@ -98,7 +99,8 @@ def calibrate(
     ]
     console.print(f"data: {load_data(cheap.data).name}; {len(chosen)} layers, kept in {keep}", highlight=False)
     _train([(trial, each) for trial, each in work if only in (None, trial.side)], keep)
-    curves = [curve for trial, each in work if (curve := kept_curve(trial, each, keep)) is not None]
+    kept = kept_curves(keep)
+    curves = [kept[key] for trial, each in work if (key := key_of(trial, each)) in kept]
     found = Calibration(kinds, levels_of(cheap), Level("target", dear.anchors, target_steps), tuple(curves))
     _show(found, keep, cheap.data, seeds)
 

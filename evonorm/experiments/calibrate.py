@@ -2,23 +2,23 @@
 
 Every layer is trained on the anchors of a recipe with a look at each of its stages' steps, and on the target's anchors.
 No test turns anything down: a layer that a gate would have stopped must have its figure too. Every finished training is
-a file, and a long one leaves checkpoints, so that a stopped calibration goes on where it was. `calibration_tables.py`
-says what came out.
+a line of a file, and a long one leaves checkpoints, so that a stopped calibration goes on where it was.
+`calibration_tables.py` says what came out.
 """
 
 import hashlib
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from evonorm.experiments.records import add_record, read_records
 from evonorm.experiments.settings import settings_to_table
 from evonorm.experiments.surroundings import commit
 from evonorm.fitness import FitnessRecipe, QualityRecipe, StabilityRecipe, screen
@@ -31,6 +31,7 @@ from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, sa
 
 LAYERS = ("bn-relu", "bn-silu", "gn-silu", "rs-rej", "evonorm-b0", "evonorm-b1", "evonorm-s0", "evonorm-s1")
 TARGET_STEPS = 400
+TRIALS = "trials.jsonl"  # in the folder of a calibration: every result
 CHECKPOINT_EVERY = 100  # steps: a minute of a CIFAR anchor
 
 Side = Literal["cheap", "target"]
@@ -161,18 +162,19 @@ def recipe_of(trial: Trial, recipe: FitnessRecipe) -> FitnessRecipe:
     )
 
 
-def place_of(trial: Trial, recipe: FitnessRecipe, keep: Path) -> Path:
-    """The file of a trial's result."""
+def key_of(trial: Trial, recipe: FitnessRecipe) -> str:
+    """What a trial's result is found by."""
     parts = [trial.layer, trial.seed, trial.looks, settings_to_table(recipe_of(trial, recipe))]
-    key = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-    return keep / f"{trial.anchor}-{key}.json"
+    return f"{trial.anchor}-{hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]}"
 
 
-def kept_curve(trial: Trial, recipe: FitnessRecipe, keep: Path) -> Curve | None:
-    place = place_of(trial, recipe, keep)
-    if not place.exists():
-        return None
-    record = json.loads(place.read_text())
+def kept_curves(keep: Path) -> dict[str, Curve]:
+    """Every result in the folder, by its key."""
+    return {record["key"]: _curve(record) for record in read_records(keep / TRIALS)}
+
+
+def _curve(record: dict[str, Any]) -> Curve:
+    trial = Trial(**{**record["trial"], "looks": tuple(record["trial"]["looks"])})
     looks = tuple(Look(**each) for each in record["looks"])
     return Curve(trial, looks, record["steps"], record["seconds"], record["error"], tuple(record["losses"]))
 
@@ -185,14 +187,17 @@ def measure(
 ) -> Iterator[tuple[Curve, float]]:
     """Every trial's curve, from its file where it is known, each with the seconds that the rest will take."""
     keep.mkdir(parents=True, exist_ok=True)
-    known = {trial: kept_curve(trial, recipe, keep) for trial, recipe in trials}
+    kept = kept_curves(keep)
+    known = {trial: kept.get(key_of(trial, recipe)) for trial, recipe in trials}
     for trial, recipe in trials:
         curve = known[trial]
         if curve is None:
-            checkpoint = place_of(trial, recipe, keep).with_suffix(".pt")
+            key, own = key_of(trial, recipe), recipe_of(trial, recipe)
+            checkpoint = keep / f"{key}.pt"
             tell = partial(on_step, trial) if on_step else lambda _: None
-            curve = known[trial] = (train or train_curve)(trial, recipe_of(trial, recipe), checkpoint, tell)
-            _write(place_of(trial, recipe, keep), curve, recipe_of(trial, recipe))
+            curve = known[trial] = (train or train_curve)(trial, own, checkpoint, tell)
+            record = {"key": key, **asdict(curve), "commit": commit(), "recipe": settings_to_table(own)}
+            add_record(keep / TRIALS, record)
             checkpoint.unlink(missing_ok=True)
         done = [each for each in known.values() if each is not None]
         yield curve, seconds_left(done, [each for each, found in known.items() if found is None])
@@ -234,17 +239,6 @@ def _train(trial: Trial, task: ProxyTask, checkpoint: Path | None, on_step: Call
     )
     losses = tuple(round(loss, 4) for loss in run.losses[: run.step])
     return Curve(trial, looks, run.step, run.seconds + looking, losses=losses)
-
-
-def _write(place: Path, curve: Curve, recipe: FitnessRecipe) -> None:
-    """A kill or a power cut leaves the whole file or none."""
-    record = {**asdict(curve), "commit": commit(), "recipe": settings_to_table(recipe)}
-    partial = place.with_suffix(f".{os.getpid()}.partial")
-    with partial.open("w") as file:
-        json.dump(record, file)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(place)
 
 
 def seconds_left(done: Sequence[Curve], left: Sequence[Trial]) -> float:

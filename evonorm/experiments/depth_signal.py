@@ -9,7 +9,6 @@ several limits, how many of those that stayed below the gate a limit would have 
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -19,7 +18,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from evonorm.experiments.calibrate import passes_first_gate, random_survivors
+from evonorm.experiments.calibrate import kept_curves, passes_first_gate, random_survivors
 from evonorm.experiments.evaluate_layer import read_fitness_recipe
 from evonorm.experiments.false_alarms import upper_bound
 from evonorm.experiments.funnel import generators
@@ -48,10 +47,9 @@ def graph_of(layer: str) -> Graph | None:
 def trained_layers(folder: Path, anchor: str) -> list[Trained]:
     """What a calibration has kept about this anchor: the last look of every layer, 0 for a run that blew up."""
     accuracies: dict[str, list[float]] = {}
-    for path in sorted(folder.glob(f"{anchor}-*.json")):
-        record = json.loads(path.read_text())
-        if record["error"] is None:
-            accuracies.setdefault(record["trial"]["layer"], []).append(record["looks"][-1]["accuracy"] or 0.0)
+    for curve in kept_curves(folder).values():
+        if curve.trial.anchor == anchor and curve.error is None:
+            accuracies.setdefault(curve.trial.layer, []).append(curve.looks[-1].accuracy or 0.0)
     if not accuracies:
         raise ValueError(f"{folder} has no training on {anchor}. Make some with: evonorm calibrate --keep {folder}")
     graphs = {layer: graph_of(layer) for layer in accuracies}

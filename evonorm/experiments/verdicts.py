@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evonorm.experiments.records import add_record, read_records
 from evonorm.experiments.settings import settings_to_table
 from evonorm.fitness import FitnessRecipe, Progress
 from evonorm.fitness.evaluate import TESTS, number_of_threads
@@ -64,8 +65,7 @@ def find_verdicts(
                     verdict = known.get((layer, anchor, test, seed))
                     if verdict is None:
                         verdict = _find(layer, anchor, test, recipe, seed, watch)
-                        with keep.open("a") as file:
-                            file.write(json.dumps(asdict(verdict)) + "\n")
+                        add_record(keep, asdict(verdict))
                     yield verdict
 
 
@@ -85,15 +85,13 @@ def _find(
 
 
 def _read(keep: Path, recipe: FitnessRecipe) -> dict[tuple[str, str, str, int], Verdict]:
-    header = json.dumps(settings_to_table(recipe))
-    if not keep.exists():
-        keep.parent.mkdir(parents=True, exist_ok=True)
-        keep.write_text(header + "\n")
-        return {}
-    first, *lines = keep.read_text().splitlines()
-    if first != header:
+    header = settings_to_table(recipe)
+    first, *records = read_records(keep) or [None]
+    if first is None:
+        add_record(keep, header)
+    elif first != json.loads(json.dumps(header)):
         raise ValueError(f"{keep} was begun under another recipe. Name another file with --keep.")
-    verdicts = [Verdict(**json.loads(line)) for line in lines]
+    verdicts = [Verdict(**record) for record in records]
     return {(each.layer, each.anchor, each.test, each.seed): each for each in verdicts}
 
 
