@@ -17,7 +17,9 @@ def add_record(path: Path, record: Any) -> None:
     try:
         size = os.fstat(file).st_size
         torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
-        os.write(file, b"\n" * torn + json.dumps(record).encode() + b"\n")
+        line = b"\n" * torn + json.dumps(record).encode() + b"\n"
+        if os.write(file, line) < len(line):
+            raise OSError(f"{path} took only a part of a result: is the disk full?")
         os.fsync(file)
     finally:
         os.close(file)

@@ -126,7 +126,7 @@ def create_search(recipe: Recipe) -> Search:
     from evonorm.fitness.depth_signal import reject_by_depth  # these bring torch in, which takes seconds
     from evonorm.fitness.free_checks import screen as check
 
-    through_depth: dict[str | None, Rejected | None] = {}  # of each function: a check takes ten milliseconds
+    through_depth: dict[str | None, Rejected | None] = {}  # of each function: a check takes milliseconds
 
     def rejected(graph: Graph) -> Rejected | None:
         screened = check(graph, settings.batch_ops)
