@@ -14,7 +14,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from evonorm.fitness.depth_signal import reject_by_depth
+from evonorm.fitness.bend import BENDS
+from evonorm.fitness.depth_signal import DEPTH_SIGNAL, reject_by_depth
 from evonorm.fitness.free_checks import FREE_CHECKS, screen
 from evonorm.graph import CATALOG, Graph, sample_graph, sample_live_graph, with_dead_nodes
 from evonorm.kernels.fingerprint import fingerprint
@@ -38,13 +39,17 @@ class Funnel:
     proposals: int
     rejected: dict[str, int]  # by check
     distinct: int  # functions among the survivors
-    shallow: int  # of these, turned down by the depth check, which is asked once a function
+    shallow: dict[str, int]  # of these, turned down by the depth check, which is asked once a function; by name
     milliseconds: tuple[float, ...]  # of processor time for each proposal, generation included, depth check not
     depth_milliseconds: float  # of the depth check, in all
 
     @property
     def survivors(self) -> int:
         return self.proposals - sum(self.rejected.values())
+
+    @property
+    def worth_training(self) -> int:
+        return self.distinct - sum(self.shallow.values())
 
     @property
     def whole_milliseconds(self) -> float:
@@ -76,7 +81,8 @@ def run_funnel(propose: Generator, proposals: int, seed: int) -> Funnel:
         screen(propose(rng))
     reject_by_depth(Graph.parse("x"))
     rejected: Counter[str] = Counter()
-    distinct: dict[str, bool] = {}  # whether the depth check turns the function down
+    distinct: set[str] = set()
+    shallow: Counter[str] = Counter()
     milliseconds = []
     depth_milliseconds = 0.0
     for _ in range(proposals):
@@ -88,10 +94,12 @@ def run_funnel(propose: Generator, proposals: int, seed: int) -> Funnel:
             rejected[screened.rejected.test] += 1
         elif screened.fingerprint and screened.fingerprint not in distinct:
             start = time.thread_time()
-            distinct[screened.fingerprint] = reject_by_depth(graph) is not None
+            deep = reject_by_depth(graph)
             depth_milliseconds += (time.thread_time() - start) * 1e3
-    shallow = sum(distinct.values())
-    return Funnel(proposals, dict(rejected), len(distinct), shallow, tuple(milliseconds), depth_milliseconds)
+            distinct.add(screened.fingerprint)
+            if deep:
+                shallow[deep.test] += 1
+    return Funnel(proposals, dict(rejected), len(distinct), dict(shallow), tuple(milliseconds), depth_milliseconds)
 
 
 def funnel_table(funnels: dict[str, Funnel]) -> Table:
@@ -106,17 +114,22 @@ def funnel_table(funnels: dict[str, Funnel]) -> Table:
         add(f"rejected by {check}", partial(_rejected_share, check))
     add("survivors", lambda f: f"{f.survivors / f.proposals:.1%}")
     add("distinct functions", lambda f: f"{f.distinct} ({f.distinct / f.proposals:.1%})")
-    add("of these turned down by the depth check", lambda f: f"{f.shallow / max(1, f.distinct):.1%}")
+    for check in (BENDS, DEPTH_SIGNAL):
+        add(f"of these rejected by {check}", partial(_shallow_share, check))
     add("ms a proposal, mean", lambda f: f"{np.mean(f.milliseconds):.2f}")
     add("ms a proposal, 99th percentile", lambda f: f"{np.percentile(f.milliseconds, 99):.2f}")
     add("ms a depth check", lambda f: f"{f.depth_milliseconds / max(1, f.distinct):.2f}")
     add("ms a proposal, with it", lambda f: f"{f.whole_milliseconds / f.proposals:.2f}")
-    add("ms a function worth training", lambda f: f"{f.whole_milliseconds / max(1, f.distinct - f.shallow):.1f}")
+    add("ms a function worth training", lambda f: f"{f.whole_milliseconds / max(1, f.worth_training):.1f}")
     return table
 
 
 def _rejected_share(check: str, funnel: Funnel) -> str:
     return f"{funnel.rejected.get(check, 0) / funnel.proposals:.2%}"
+
+
+def _shallow_share(check: str, funnel: Funnel) -> str:
+    return f"{funnel.shallow.get(check, 0) / max(1, funnel.distinct):.1%}"
 
 
 def _formula_graph(name: str) -> Graph:

@@ -2,8 +2,8 @@
 
 `proxy_task.py` puts a layer into an anchor with its pictures, `quality.py` and `stability.py` are the two tests that
 reject, `recipe.py` has everything that can be chosen. Not the paper's: `free_checks.py` turns hopeless graphs down
-before anything trains, `depth_signal.py` those that lose their scale in a deep net, `ladder.py` the rest as cheaply as
-it can.
+before anything trains, `bend.py` and `depth_signal.py` those that a deep net has no use for, `ladder.py` the rest as
+cheaply as it can.
 """
 
 from evonorm.fitness.evaluate import evaluate as evaluate

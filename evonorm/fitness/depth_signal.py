@@ -12,6 +12,7 @@ from functools import cache
 
 import numpy as np
 
+from evonorm.fitness.bend import reject_straight
 from evonorm.graph import Graph
 from evonorm.journal import Rejected
 from evonorm.kernels.small_arrays import Array, backward_small, forward_small
@@ -92,7 +93,9 @@ def depth_signal(graph: Graph, depth: int = DEPTH) -> DepthSignal:
 
 
 def reject_by_depth(graph: Graph) -> Rejected | None:
-    """Turns a layer down that moves the scale or makes all samples alike."""
+    """Turns a layer down that a deep net has no use for: straight, moving the scale, or making all samples alike."""
+    if straight := reject_straight(graph):
+        return straight
     signal = depth_signal(graph)
     if signal.within(LARGEST_GROWTH, LARGEST_LIKENESS):
         return None

@@ -8,6 +8,7 @@ TESTS = {
     "free:varies-over-space": "the output is the same at every pixel of a map",
     "free:gradient": "no gradient comes back",
     "free:finite-on-hard-inputs": "not finite on inputs that training may meet, such as zeros or one bright pixel",
+    "free:bends": "a straight line within every map, so that depth adds nothing",
     "free:depth-signal": "the signal grows, shrinks or goes blind through a deep random net",
     "duplicate": "equal, as a function, to one that was rejected before",
     "quality": "after a short training the accuracy was still too low",

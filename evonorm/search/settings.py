@@ -22,7 +22,7 @@ class SearchSettings:
     # Not in the paper, and off unless a recipe asks for it:
     generator: Literal["paper", "live"] = "paper"  # "live" draws random graphs that let x through
     free_checks: bool = False  # turns down in a millisecond what cannot work; all below need it
-    depth_check: bool = False  # turns down what loses scale or signal in a deep net before training
+    depth_check: bool = False  # turns down what a deep net has no use for: straight, or losing scale or signal
     attempts: int = 1  # draws of a child until it is another function than its parent
     runs_per_function: int = 0  # equal functions share one score, the best tenth's averaged over up to so many runs
     genotypes_per_function: int = 0  # of one function in the population at once; a new one takes the oldest's place

@@ -52,7 +52,7 @@ def test_a_recipe_must_ask_for_the_rejection():
     strict = create_search(recipe_from_table(table, "test"))
     assert strict.screen(wild).test == "free:depth-signal"
     assert json.dumps(strict.screen(wild).figures)
-    assert strict.screen(Graph.parse("x / std_bwh(x)")) is None
+    assert strict.screen(Graph.parse("max(x, 0) / std_bwh(x)")) is None
     with pytest.raises(ValueError, match="depth_check"):
         SearchSettings(depth_check=True)
 

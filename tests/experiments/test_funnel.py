@@ -15,7 +15,8 @@ def test_shares_add_up_and_ours_wastes_less():
     funnels = {name: run_funnel(propose, 300, seed=0) for name, propose in generators().items()}
     for funnel in funnels.values():
         assert set(funnel.rejected) <= set(FREE_CHECKS)
-        assert 0 < funnel.shallow < funnel.distinct <= funnel.survivors < funnel.proposals == len(funnel.milliseconds)
+        assert len(funnel.milliseconds) == funnel.proposals
+        assert 0 < funnel.worth_training < funnel.distinct <= funnel.survivors < funnel.proposals
     assert funnels["live generator"].distinct > 3 * funnels["paper's generator"].distinct
     assert READS_X not in funnels["live generator"].rejected
     shown = Console(width=200, file=io.StringIO(), record=True)

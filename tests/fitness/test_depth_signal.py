@@ -9,7 +9,7 @@ from evonorm.fitness.depth_signal import CHANNELS, GROUPS, SIDE, deep_net, depth
 from evonorm.graph import CATALOG, Graph
 from evonorm.layers import NormAct
 
-BAD = ("random", "b0-no-global", "b0-add")
+BAD = ("random", "b0-no-global", "b0-add", "b0-no-v1x", "b0-no-local")
 
 
 def signal_of(name):

@@ -1,3 +1,4 @@
+from evonorm.fitness.bend import BENDS
 from evonorm.fitness.depth_signal import DEPTH_SIGNAL
 from evonorm.fitness.free_checks import FREE_CHECKS
 from evonorm.fitness.ladder import BEHIND, rung_name
@@ -6,7 +7,7 @@ from evonorm.search.functions import DUPLICATE
 
 
 def test_every_test_of_a_search_is_explained():
-    for test in (*FREE_CHECKS, DEPTH_SIGNAL, DUPLICATE, "quality", "stability", "training", rung_name(1)):
+    for test in (*FREE_CHECKS, BENDS, DEPTH_SIGNAL, DUPLICATE, "quality", "stability", "training", rung_name(1)):
         assert why_it_rejects(test), test
     assert why_it_rejects(f"{rung_name(2)}: {BEHIND}") != why_it_rejects(rung_name(2))
 
