@@ -1,9 +1,10 @@
-"""How much cheaper a training step of each nano anchor is than its CIFAR anchor's, and how long models take to build.
+"""How much cheaper a training step of each small anchor is than its CIFAR anchor's, and how long models take to build.
 
     python -m benchmarks.nano_step [--rounds 6]
 
 Both nets of a pair train in one process on one thread, in turns, each at its own batch size with BN-ReLU, channels_last
-and SGD with momentum, on random images: the time does not depend on what is in them. Target: at most 1/8.
+and SGD with momentum, on random images: the time does not depend on what is in them. Target for a nano: at
+most 1/8.
 """
 
 import argparse
@@ -22,6 +23,7 @@ PAIRS = {
     "resnet-nano": "resnet50-cifar",
     "mobilenet-nano": "mobilenetv2-cifar",
     "efficientnet-nano": "efficientnet-b0-cifar",
+    "mobilenet-thin": "mobilenetv2-cifar",
 }
 STEPS_PER_TURN = {True: 4, False: 1}  # of a nano, of a CIFAR anchor
 
@@ -59,7 +61,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
     print(f"torch {torch.__version__}, {platform.machine()}, one thread, {rounds} rounds; medians")
-    print(f"{'nano anchor':<18} {'batch':>5} {'step':>9}   {'CIFAR anchor':<22} {'batch':>5} {'step':>9}   ratio")
+    print(f"{'small anchor':<18} {'batch':>5} {'step':>9}   {'CIFAR anchor':<22} {'batch':>5} {'step':>9}   ratio")
     for nano, anchor in PAIRS.items():
         small, large = (median(times) for times in measure_pair(nano, anchor, rounds))
         print(

@@ -50,6 +50,7 @@ MODELS: dict[str, ModelEntry] = {
     "resnet-nano": _anchor("resnet-nano", anchors.resnet_nano),
     "mobilenet-nano": _anchor("mobilenet-nano", anchors.mobilenet_nano),
     "efficientnet-nano": _anchor("efficientnet-nano", anchors.efficientnet_nano),
+    "mobilenet-thin": _anchor("mobilenet-thin", anchors.mobilenet_thin),
     **{f"resnet{depth}": ModelEntry(partial(_resnet, depth)) for depth in resnet_v2.BLOCKS},
     "mobilenetv2": ModelEntry(_mobilenet_v2),
     "mnasnet-b1": ModelEntry(_mnasnet),
@@ -89,7 +90,7 @@ def create_model(
             returns a module.
         num_classes: by default 1000, and 10 for the anchors.
         width: multiplies the channels that the name stands for; they are rounded to multiples of 8.
-        groups: for moments over (w,h,c/g); by default 32, and 4 for the nano anchors. A callable decides itself.
+        groups: for moments over (w,h,c/g); by default 32, and 4 for the small anchors. A callable decides itself.
 
     Weights come from torch's global generator, as those of torch's own modules do.
     """

@@ -116,16 +116,25 @@ def kinds_of_position(name):
         ("resnet-nano", "resnet50-cifar"),
         ("mobilenet-nano", "mobilenetv2-cifar"),
         ("efficientnet-nano", "efficientnet-b0-cifar"),
+        ("mobilenet-thin", "mobilenetv2-cifar"),
     ],
 )
-def test_nano_anchors_keep_every_kind_of_position(nano, anchor):
+def test_small_anchors_keep_every_kind_of_position(nano, anchor):
     assert kinds_of_position(nano) == kinds_of_position(anchor)
 
 
-@pytest.mark.parametrize("nano", ["resnet-nano", "mobilenet-nano", "efficientnet-nano"])
-def test_groups_of_nano_anchors_have_two_channels_or_more(nano):
+@pytest.mark.parametrize("nano", ["resnet-nano", "mobilenet-nano", "efficientnet-nano", "mobilenet-thin"])
+def test_groups_of_small_anchors_have_two_channels_or_more(nano):
     model = evonorm.create_model(nano, "evonorm-s0")
     assert all(m.channels // m.groups >= 2 for m in model.modules() if isinstance(m, evonorm.NormAct))
+
+
+def test_the_thin_anchor_has_its_originals_depth_and_head():
+    thin, original = (trace_model(name).steps for name in ("mobilenet-thin", "mobilenetv2-cifar"))
+    for kind in ("conv", "layer"):
+        assert sum(step.kind == kind for step in thin) == sum(step.kind == kind for step in original)
+    heads = [[step.channels for step in steps if step.kind == "layer"][-1] for steps in (thin, original)]
+    assert heads == [1280, 1280]
 
 
 def test_stochastic_depth_drops_whole_branches_and_keeps_the_mean():
