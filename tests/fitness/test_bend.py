@@ -30,6 +30,12 @@ def test_bends_pass(formula):
     assert reject_straight(Graph.parse(formula)) is None
 
 
+def test_a_huge_output_has_a_bend_too():
+    huge = "square(exp(square(exp(exp(exp(0))))))"  # 1e200: its square is not finite
+    assert bend(Graph.parse(f"{huge} * x")) < 1e-6
+    assert bend(Graph.parse(f"{huge} * max(x, 0)")) > 0.1
+
+
 def test_the_share_of_a_parabola_is_known():
     """x squared has no straight part on values that lie evenly around zero; the probes do so only roughly."""
     assert bend(Graph.parse("square(x - mean_wh(x))")) == pytest.approx(1.0, abs=0.2)
