@@ -27,9 +27,7 @@ def bend(graph: Graph) -> float:
     probes = probe_batches()
     with np.errstate(all="ignore"):
         output = forward_small(graph, probes.x, probes.v0, probes.v1)[graph.output]
-        output = output / np.abs(output).max(
-            axis=(1, 2, 3, 4), keepdims=True
-        )  # squares of what is finite must be finite
+        output = output / np.abs(output).max(axis=(1, 2, 3, 4), keepdims=True)  # lest squares overflow
         x, y = (each - each.mean(axis=1, keepdims=True) for each in (probes.x, np.broadcast_to(output, probes.x.shape)))
         slope = (x * y).sum(axis=1, keepdims=True) / np.square(x).sum(axis=1, keepdims=True)
         left, whole = (np.square(each).sum(axis=(1, 2, 3, 4)) for each in (y - slope * x, y))
