@@ -1,9 +1,11 @@
 """Signal and gradient through a deep random net with a layer, without training and without torch. Not in the paper.
 
-The net is a chain: the layer as it is before training, then a random separable convolution that keeps the scale, and so
-on. Where the signal or its gradient grows or shrinks by a constant factor a layer, a deep net begins out of scale;
-where all samples come out alike, it begins blind. `evonorm.experiments.depth_signal` counts how many of the layers that
-cannot be trained this finds, and what it costs among the others; docs/lab_log.md has the figures behind the limits.
+The net is a chain: the layer as it is before training, then a random separable convolution, and so on. Where the signal
+or its gradient grows or shrinks by a constant factor a layer, a deep net begins out of scale; where all samples come
+out alike, it begins blind. A layer must stand convolutions that keep the scale and such that shrink it, as those of
+inverted residuals do: one that does not normalize vanishes there. `evonorm.experiments.depth_signal` counts how many of
+the layers that cannot be trained this finds, and what it costs among the others; docs/lab_log.md has the figures behind
+the limits.
 """
 
 import math
@@ -19,6 +21,7 @@ from evonorm.kernels.small_arrays import Array, backward_small, forward_small
 
 DEPTH_SIGNAL = "free:depth-signal"
 DEPTH = 30
+GAINS = (1.0, 0.25)  # of the convolutions
 LARGEST_GROWTH = 0.3  # B0-B2, S0-S2, BN-ReLU and the like have up to 0.06
 LARGEST_LIKENESS = 0.98  # these up to 0.74, LN-ReLU 0.977
 SIDE, CHANNELS_OF_GROUP, SAMPLES, GROUPS = 3, 2, 4, 32  # maps of 3 x 3 pixels; 64 channels
@@ -74,7 +77,7 @@ class Mixing:
         return flat.reshape(p, s, b, k, g).swapaxes(2, 3)
 
 
-def depth_signal(graph: Graph, depth: int = DEPTH) -> DepthSignal:
+def depth_signal(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> DepthSignal:
     """Runs the chain forth and back in float64; the same numbers for every graph and on every call."""
     x, gradient, mixings = deep_net(depth)
     v0, v1 = np.zeros((1, 1, CHANNELS_OF_GROUP, 1, GROUPS)), np.ones((1, 1, CHANNELS_OF_GROUP, 1, GROUPS))
@@ -82,11 +85,11 @@ def depth_signal(graph: Graph, depth: int = DEPTH) -> DepthSignal:
     with np.errstate(all="ignore"):
         for mixing in mixings:
             layers.append(forward_small(graph, x, v0, v1))
-            x = mixing.forward(np.broadcast_to(layers[-1][graph.output], x.shape))
+            x = gain * mixing.forward(np.broadcast_to(layers[-1][graph.output], x.shape))
         first, last = (_rms(layer[graph.output]) for layer in (layers[0], layers[-1]))
         last_gradient = math.nan
         for mixing, layer in zip(reversed(mixings), reversed(layers), strict=True):
-            gradient = backward_small(graph, layer, mixing.backward(gradient))
+            gradient = backward_small(graph, layer, gain * mixing.backward(gradient))
             last_gradient = _rms(gradient) if math.isnan(last_gradient) else last_gradient
         steps = max(1, depth - 1)
         return DepthSignal(_growth(first, last, steps), _growth(last_gradient, _rms(gradient), steps), _likeness(x))
@@ -96,11 +99,12 @@ def reject_by_depth(graph: Graph) -> Rejected | None:
     """Turns a layer down that a deep net has no use for: straight, moving the scale, or making all samples alike."""
     if straight := reject_straight(graph):
         return straight
-    signal = depth_signal(graph)
-    if signal.within(LARGEST_GROWTH, LARGEST_LIKENESS):
-        return None
-    figures = {name: figure for name, figure in asdict(signal).items() if math.isfinite(figure)}
-    return Rejected(DEPTH_SIGNAL, None, figures)
+    for gain in GAINS:
+        signal = depth_signal(graph, gain=gain)
+        if not signal.within(LARGEST_GROWTH, LARGEST_LIKENESS):
+            figures = {name: figure for name, figure in asdict(signal).items() if math.isfinite(figure)}
+            return Rejected(DEPTH_SIGNAL, None, {"gain": gain, **figures})
+    return None
 
 
 @cache

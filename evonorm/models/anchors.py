@@ -20,6 +20,7 @@ from evonorm.models.hole import LayerHole
 from evonorm.models.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
 
 LAST_GAMMA = 0.5
+LAST_GAMMA_THIN = 0.35  # at 0.5 EvoNorm-B2 blows up with two seeds of four
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,13 @@ def with_two_strides_less(trunk: Trunk) -> Trunk:
     return dataclasses.replace(trunk, stem_stride=1, stages=stages)
 
 
-def with_small_features(model: resnet_v2.ResNetV2 | InvertedResidualNet) -> nn.Module:
+def with_small_features(model: resnet_v2.ResNetV2 | InvertedResidualNet, start: float = LAST_GAMMA) -> nn.Module:
     """Starts the last layer's gamma small, where the layer has one: every layer of this project calls it `weight`."""
     last = model.last_layer if isinstance(model, resnet_v2.ResNetV2) else model.head_layer
     gamma = getattr(last, "weight", None)
     if isinstance(gamma, nn.Parameter):
         with torch.no_grad():
-            gamma.mul_(LAST_GAMMA)
+            gamma.mul_(start)
     return model
 
 
@@ -127,7 +128,7 @@ def mobilenet_nano(layer: LayerHole, num_classes: int, width: float) -> nn.Modul
 
 def mobilenet_thin(layer: LayerHole, num_classes: int, width: float) -> nn.Module:
     trunk = dataclasses.replace(nano_trunk(MOBILENET_THIN, width), head_channels=scaled_channels(1280, width))
-    return with_small_features(mobilenet_v2.mobilenet_v2(trunk, layer, num_classes))
+    return with_small_features(mobilenet_v2.mobilenet_v2(trunk, layer, num_classes), LAST_GAMMA_THIN)
 
 
 def efficientnet_nano(layer: LayerHole, num_classes: int, width: float) -> nn.Module:
