@@ -97,14 +97,12 @@ def depth_signal(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> DepthSi
 
 def reject_by_depth(graph: Graph) -> Rejected | None:
     """Turns a layer down that a deep net has no use for: straight, moving the scale, or making all samples alike."""
-    if straight := reject_straight(graph):
-        return straight
     for gain in GAINS:
         signal = depth_signal(graph, gain=gain)
         if not signal.within(LARGEST_GROWTH, LARGEST_LIKENESS):
             figures = {name: figure for name, figure in asdict(signal).items() if math.isfinite(figure)}
             return Rejected(DEPTH_SIGNAL, None, {"gain": gain, **figures})
-    return None
+    return reject_straight(graph)
 
 
 @cache

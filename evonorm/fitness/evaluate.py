@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,9 @@ def evaluate(
         task_on = cache(lambda anchor: ProxyTask(graph, anchor, recipe, seed))
         task_on(recipe.ladder[0].anchors[0] if recipe.ladder else recipe.anchors[0])
         try:
-            rejected = climb(recipe.ladder, hurdles, ceilings, task_on, watch, stages)
+            on_anchors = map(task_on, recipe.anchors)  # one by one, as far as they are needed
+            test_stability = partial(_ask, "stability", on_anchors, watch, stages)
+            rejected = climb(recipe.ladder, hurdles, ceilings, task_on, watch, stages, test_stability)
             if rejected is not None:
                 return rejected
             return _judge([task_on(anchor) for anchor in recipe.anchors], watch, stages, test_set, checkpoints)
@@ -62,12 +64,10 @@ def evaluate(
 def _judge(
     tasks: list[ProxyTask], watch: Watcher, stages: list[Stage], test_set: bool, checkpoints: Path | None
 ) -> Outcome:
-    for name, test in TESTS.items():
-        for task in tasks:
-            stage, passed = _test(name, test, task, watch)
-            stages.append(stage)
-            if not passed:
-                return Rejected(name, task.anchor.name, stage.figures, tuple(stages))
+    for name in TESTS:
+        taken = any(stage.name == name for stage in stages)  # on a rung of the ladder
+        if not taken and (rejected := _ask(name, tasks, watch, stages)):
+            return rejected
     for task in tasks:
         stages.append(_train(task, watch, test_set, checkpoints))
         if "accuracy" not in stages[-1].figures:
@@ -75,9 +75,19 @@ def _judge(
     return Scores({stage.anchor: stage.figures["accuracy"] for stage in stages[-len(tasks) :]}, tuple(stages))
 
 
-def _test(name: str, test: Test, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
+def _ask(name: str, tasks: Iterable[ProxyTask], watch: Watcher, stages: list[Stage]) -> Rejected | None:
+    """Takes a test on every anchor until one turns the layer down."""
+    for task in tasks:
+        stage, passed = _test(name, task, watch)
+        stages.append(stage)
+        if not passed:
+            return Rejected(name, task.anchor.name, stage.figures, tuple(stages))
+    return None
+
+
+def _test(name: str, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
     start, first = time.perf_counter(), task.run.step
-    passed, figures = test(task, watch)
+    passed, figures = TESTS[name](task, watch)
     steps = task.run.step - first if name == "quality" else figures["step"]  # a ladder may have trained it already
     return Stage(name, task.anchor.name, steps, time.perf_counter() - start, figures), passed
 

@@ -36,6 +36,7 @@ def climb(
     task_on: Callable[[str], ProxyTask],
     watch: Watcher,
     stages: list[Stage],
+    test_stability: Callable[[], Rejected | None],
 ) -> Rejected | None:
     """Takes a candidate up the ladder as far as it gets; adds a stage for every anchor that it was trained on."""
     for number, rung in enumerate(rungs, start=1):
@@ -53,6 +54,8 @@ def climb(
         height = hurdles[number - 1] if hurdles else 0.0
         if average < height:
             return Rejected(rung_name(number), None, {"accuracy": average, "hurdle": height}, tuple(stages))
+        if rung.stability and (rejected := test_stability()):
+            return rejected
     return None
 
 

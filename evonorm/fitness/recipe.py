@@ -60,6 +60,8 @@ class Rung:
         hurdle: percentile of the distinct candidates that reached this rung; who is below it on average over the
             anchors goes no further. 0 is none.
         give_up: ends a run half-way up the rung where its loss is above that of everyone who has cleared the rung.
+        stability: who has cleared this rung takes the stability test at once, on every anchor of the recipe, and not
+            after the quality test. It needs no training, so its verdict is the same.
     """
 
     anchors: tuple[str, ...]
@@ -67,6 +69,7 @@ class Rung:
     gate: float = 0.0
     hurdle: float = 0.0
     give_up: bool = False
+    stability: bool = False
 
     def __post_init__(self) -> None:
         for anchor in self.anchors:

@@ -10,7 +10,7 @@ TESTS = {
     "free:finite-on-hard-inputs": "not finite on inputs that training may meet, such as zeros or one bright pixel",
     "free:bends": "a straight line within every map, so that depth adds nothing",
     "free:depth-signal": "the signal grows, shrinks or goes blind through a deep random net",
-    "duplicate": "equal, as a function, to one that was rejected before",
+    "duplicate": "equal, as a function, to one that was rejected before or is in training",
     "quality": "after a short training the accuracy was still too low",
     "stability": "the gradient explodes when weights are moved towards larger gradients",
     "training": "the loss was no longer finite in the final training",

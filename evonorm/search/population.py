@@ -1,5 +1,6 @@
 """The active population: a sliding window over the latest layers that passed every test (paper, "Evolution")."""
 
+from collections import deque
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +25,7 @@ class Population:
 
     With `genotypes_per_function` above 0 no function has more members than that: another one of it takes the place of
     its oldest and drives nobody else out. Otherwise one good function fills the window, since its duplicates are free.
+    Beside the population lie the latest stepping stones: not worth a training, but worth a mutation.
     """
 
     def __init__(self, window: int, genotypes_per_function: int = 0) -> None:
@@ -31,8 +33,12 @@ class Population:
         self.genotypes_per_function = genotypes_per_function
         self.anchors: tuple[str, ...] = ()
         self.added = 0
+        self.stones: deque[Member] = deque(maxlen=window)
         self._members: list[Member] = []  # a ring: the place of a new one is added % window
         self._scores = np.empty((window, 0))
+
+    def add_stone(self, index: int, graph: Graph) -> None:
+        self.stones.append(Member(index, graph, ()))
 
     def __len__(self) -> int:
         return len(self._members)

@@ -9,8 +9,8 @@ import numpy as np
 from evonorm.graph import CATALOG, Graph, with_dead_nodes
 from evonorm.journal import Candidate, Outcome, Proposal, Rejected, Scores
 from evonorm.search.ceilings import NEVER_STOPPED, Ceilings
-from evonorm.search.evolution import Draft, Evolution
-from evonorm.search.functions import KnownFunctions
+from evonorm.search.evolution import STEPPING_STONE, Draft, Evolution
+from evonorm.search.functions import DUPLICATE, KnownFunctions
 from evonorm.search.hurdles import Hurdles
 from evonorm.search.population import Population
 from evonorm.search.proposals import Fingerprint, no_fingerprint
@@ -94,7 +94,7 @@ class Search:
         settled: Rejected | Scores | None = self.screen(draft.graph)
         function = self.fingerprint(draft.graph) if settled is None else None
         if function is not None:
-            settled = self.functions.settle(function, self.population.is_elite)
+            settled = self.functions.settle(function, self.population.is_elite) or self._in_training(function)
         return Proposal(
             index,
             draft.graph,
@@ -108,6 +108,12 @@ class Search:
             reused=settled if isinstance(settled, Scores) else None,
             ceilings=self._ceilings(index, function) if settled is None else (),
         )
+
+    def _in_training(self, function: str) -> Rejected | None:
+        """Turns down the twin of a candidate whose outcome may not be known yet, where equal functions share theirs."""
+        twins = (index for index, proposal in self._waiting.items() if proposal.function == function)
+        twin = next(twins, None) if self.settings.runs_per_function else None
+        return None if twin is None else Rejected(DUPLICATE, None, {"in_training": twin})
 
     def _draft(self, index: int) -> Draft:
         rng, number = np.random.default_rng([self.seed, index]), index - len(self.references)
@@ -163,6 +169,8 @@ class Search:
             self._waiting[proposal.index] = proposal
         elif proposal.reused is not None:  # an equal layer, but a genotype of its own, with other mutants
             self.population.add(proposal.index, proposal.graph, proposal.reused.accuracies, proposal.function)
+        elif proposal.rejected is not None and proposal.rejected.test == STEPPING_STONE:
+            self.population.add_stone(proposal.index, proposal.graph)
 
     def _must_know(self) -> int:
         return max(0, self.sent - self.settings.lag + 1) if self.settings.order == "strict" else 0

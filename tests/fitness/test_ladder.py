@@ -54,6 +54,19 @@ def test_rungs_come_first_and_carry_on():
     assert all({"accuracy", "running_loss"} <= set(stage.figures) for stage in outcome.stages[:4])
 
 
+def test_a_rung_may_bring_the_stability_test_forward():
+    early = replace(LADDER, ladder=(replace(LADDER.ladder[0], stability=True), *LADDER.ladder[1:]))
+    sooner, later = (evaluate("evonorm-s0", recipe, seed=1) for recipe in (early, LADDER))
+    assert sooner.accuracies == later.accuracies
+    assert [stage.name for stage in sooner.stages[:4]] == ["rung 1", "stability", "stability", "rung 2"]
+    figures = [[s.figures for s in outcome.stages if s.name == "stability"] for outcome in (sooner, later)]
+    assert figures[0] == figures[1]
+    strict = replace(early, stability=StabilityRecipe(steps=1, gradient_norm=1e-9))
+    outcome = evaluate("evonorm-s0", strict, seed=1)
+    assert (outcome.test, outcome.anchor) == ("stability", "resnet-nano")
+    assert [stage.name for stage in outcome.stages] == ["rung 1", "stability"]
+
+
 def test_who_misses_the_hurdle_pays_no_more():
     outcome = evaluate("evonorm-s0", LADDER, seed=1, hurdles=(0.0, 1.01, 0.0))
     assert isinstance(outcome, Rejected)

@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from evonorm.fitness.bend import BENDS
 from evonorm.fitness.free_checks import screen
 from evonorm.graph import Graph, simplify
 from evonorm.journal import Failed, Rejected, Scores
 from evonorm.search import Search, SearchSettings
+from evonorm.search.evolution import STEPPING_STONE
 from evonorm.search.functions import DUPLICATE, KnownFunctions
 from evonorm.search.proposals import different_child, fresh_graph
 from tests.search.test_search import likeness, run
@@ -69,13 +71,51 @@ def test_no_function_is_trained_twice_but_the_best(long_run):
     trained = [row for row in rows if row.proposal.settled is None and row.proposal.function]
     functions = [row.proposal.function for row in trained]
     runs = {function: functions.count(function) for function in functions}
-    assert max(runs.values()) <= 3 + CHEAP.lag  # those in flight do not know of each other
+    assert max(runs.values()) <= 3
     assert sum(number > 1 for number in runs.values()) < 0.1 * len(runs)
     reused = [row for row in rows if row.proposal.reused]
     duplicates = [row for row in rows if row.proposal.rejected and row.proposal.rejected.test == DUPLICATE]
     assert len(reused) > 50
     assert len(duplicates) > 10
     assert all(row.outcome.stages == () for row in reused + duplicates)
+
+
+def test_the_twin_of_a_candidate_in_training_is_not_trained():
+    search = make(replace(CHEAP, nodes=3, lag=8))
+    rows = run(search, 800, workers=8, outcomes=noisy)
+    twins = [row.proposal for row in rows if row.proposal.rejected and "in_training" in row.proposal.rejected.figures]
+    assert len(twins) > 5
+    for twin in twins:
+        first = rows[twin.rejected.figures["in_training"]].proposal
+        assert first.function == twin.function
+        assert first.settled is None
+        assert first.index < twin.index
+    assert run(make(search.settings), 800, workers=3, seed=1, outcomes=noisy) == rows
+
+
+def bends(graph):
+    """A screen that passes what has a max and calls the rest straight."""
+    straight = not any(node.op == "max" for _, node in graph.live_nodes)
+    return Rejected(STEPPING_STONE, None) if straight else None
+
+
+def test_stepping_stones_are_parents_while_the_population_is_small():
+    settings = replace(CHEAP, free_checks=True, fresh_share=0.2)
+    search = Search(settings, 3, bends, (), fingerprint)
+    rows = run(search, 600, outcomes=noisy)
+    stones = {row.proposal.index for row in rows if row.proposal.rejected == Rejected(STEPPING_STONE, None)}
+    from_stones = [row.proposal for row in rows if row.proposal.parents and row.proposal.parents[0] in stones]
+    scored = [row.proposal.index for row in rows if isinstance(row.outcome, Scores)]
+    enough = scored[settings.smallest_tournament + settings.lag]
+    assert len(from_stones) > 5
+    assert all(proposal.index <= enough for proposal in from_stones)
+    resumed = Search(settings, 3, bends, (), fingerprint)
+    resumed.restore(rows[: from_stones[0].index])
+    assert run(resumed, 600, outcomes=noisy) == rows[from_stones[0].index :]
+
+
+def test_the_stepping_stones_test_is_the_bend_check():
+    assert STEPPING_STONE == BENDS
 
 
 def test_members_of_one_function_have_one_score(long_run):
