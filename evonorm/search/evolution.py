@@ -43,6 +43,6 @@ class Evolution:
 
     def _parent(self, population: Population, rng: np.random.Generator) -> Member:
         if population.stones and len(population) < self.settings.smallest_tournament:
-            every = [*population.members(), *population.stones]
+            every = [*population.members(), *population.stones.values()]
             return every[rng.integers(len(every))]
         return tournament_winner(population, self.settings, rng)

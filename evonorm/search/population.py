@@ -1,6 +1,5 @@
 """The active population: a sliding window over the latest layers that passed every test (paper, "Evolution")."""
 
-from collections import deque
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,12 +32,16 @@ class Population:
         self.genotypes_per_function = genotypes_per_function
         self.anchors: tuple[str, ...] = ()
         self.added = 0
-        self.stones: deque[Member] = deque(maxlen=window)
+        self.stones: dict[str | None, Member] = {}  # by function, the oldest first
         self._members: list[Member] = []  # a ring: the place of a new one is added % window
         self._scores = np.empty((window, 0))
 
-    def add_stone(self, index: int, graph: Graph) -> None:
-        self.stones.append(Member(index, graph, ()))
+    def add_stone(self, index: int, graph: Graph, function: str | None) -> None:
+        """One of each function: most mutants of a stone are the same stone again."""
+        self.stones.pop(function, None)
+        self.stones[function] = Member(index, graph, (), function)
+        if len(self.stones) > self.window:
+            del self.stones[next(iter(self.stones))]
 
     def __len__(self) -> int:
         return len(self._members)

@@ -91,9 +91,11 @@ class Search:
 
     def _propose(self, index: int) -> Proposal:
         draft = self._draft(index)
-        settled: Rejected | Scores | None = self.screen(draft.graph)
-        function = self.fingerprint(draft.graph) if settled is None else None
-        if function is not None:
+        screened = self.screen(draft.graph)
+        told_apart = screened is None or screened.test == STEPPING_STONE
+        function = self.fingerprint(draft.graph) if told_apart else None
+        settled: Rejected | Scores | None = screened
+        if function is not None and screened is None:
             settled = self.functions.settle(function, self.population.is_elite) or self._in_training(function)
         return Proposal(
             index,
@@ -170,7 +172,7 @@ class Search:
         elif proposal.reused is not None:  # an equal layer, but a genotype of its own, with other mutants
             self.population.add(proposal.index, proposal.graph, proposal.reused.accuracies, proposal.function)
         elif proposal.rejected is not None and proposal.rejected.test == STEPPING_STONE:
-            self.population.add_stone(proposal.index, proposal.graph)
+            self.population.add_stone(proposal.index, proposal.graph, proposal.function)
 
     def _must_know(self) -> int:
         return max(0, self.sent - self.settings.lag + 1) if self.settings.order == "strict" else 0
