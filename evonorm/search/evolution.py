@@ -27,8 +27,8 @@ class Evolution:
     """With probability `fresh_share` a new random graph, else the winner of a tournament, mutated twice.
 
     Not in the paper: as long as the population is too small for a tournament, stepping stones may be parents too. Of
-    random graphs one in ten thousand normalizes and bends, but thirty times as many do only the first, and a mutation
-    or two is all that they lack.
+    random graphs one in ten thousand normalizes and bends; three times as many do only the first, and a mutation or two
+    is all that they lack.
     """
 
     settings: SearchSettings
