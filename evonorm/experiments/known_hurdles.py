@@ -1,6 +1,6 @@
 """Would the hurdles of a search have turned down layers that are known to be good?
 
-    python -m evonorm.experiments.known_hurdles runs/NAME/journal.sqlite --seeds 2 --keep runs/calibrate
+    python -m evonorm.experiments.known_hurdles runs/NAME/journal.sqlite --recipe runs/NAME/recipe.toml
 
 Trains the known layers on the rungs that have a hurdle, as `evonorm calibrate` does and in the same file of results,
 and holds each against every hurdle that the search set. A search without moments over the batch is asked about layers
@@ -65,15 +65,17 @@ def hurdle_row(trained: Trained, heights: Sequence[float]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("journal", type=Path)
-    parser.add_argument("--recipe", type=Path, default=Path("recipes/laptop.toml"), help="the search's")
+    parser.add_argument("--recipe", type=Path, required=True, help="the search's")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--keep", type=Path, default=Path("runs/calibrate"))
     chosen = parser.parse_args()
     recipe = read_fitness_recipe(chosen.recipe)
+    rungs = [(number, level) for number, level in enumerate(levels_of(recipe)) if level.hurdle > 0]
+    if not rungs:
+        parser.error(f"{chosen.recipe} has no rung with a hurdle; --recipe takes the one that the search was run with.")
     with Reader(chosen.journal) as reader:
         candidates = list(reader.candidates())
         batch_ops = reader.header()["recipe"]["search"].get("batch_ops", True)
-    rungs = [(number, level) for number, level in enumerate(levels_of(recipe)) if level.hurdle > 0]
     anchors = {anchor for _, rung in rungs for anchor in rung.anchors}
     trials = [t for t in cheap_trials(known_layers(batch_ops), recipe, range(chosen.seeds)) if t.anchor in anchors]
     curves = [curve for curve, _ in measure([(trial, recipe) for trial in trials], chosen.keep)]
