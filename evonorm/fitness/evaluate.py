@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +51,15 @@ def evaluate(
         task_on = cache(lambda anchor: ProxyTask(graph, anchor, recipe, seed))
         task_on(recipe.ladder[0].anchors[0] if recipe.ladder else recipe.anchors[0])
         try:
-            on_anchors = map(task_on, recipe.anchors)  # one by one, as far as they are needed
-            test_stability = partial(_ask, "stability", on_anchors, watch, stages)
-            rejected = climb(recipe.ladder, hurdles, ceilings, task_on, watch, stages, test_stability)
+            rejected = climb(
+                recipe.ladder,
+                hurdles,
+                ceilings,
+                task_on,
+                watch,
+                stages,
+                lambda: _ask("stability", map(task_on, recipe.anchors), watch, stages),
+            )
             if rejected is not None:
                 return rejected
             return _judge([task_on(anchor) for anchor in recipe.anchors], watch, stages, test_set, checkpoints)
@@ -65,8 +71,7 @@ def _judge(
     tasks: list[ProxyTask], watch: Watcher, stages: list[Stage], test_set: bool, checkpoints: Path | None
 ) -> Outcome:
     for name in TESTS:
-        taken = any(stage.name == name for stage in stages)  # on a rung of the ladder
-        if not taken and (rejected := _ask(name, tasks, watch, stages)):
+        if rejected := _ask(name, tasks, watch, stages):
             return rejected
     for task in tasks:
         stages.append(_train(task, watch, test_set, checkpoints))
@@ -76,7 +81,9 @@ def _judge(
 
 
 def _ask(name: str, tasks: Iterable[ProxyTask], watch: Watcher, stages: list[Stage]) -> Rejected | None:
-    """Takes a test on every anchor until one turns the layer down."""
+    """Takes a test on every anchor until one turns the layer down; once, though a rung may have asked before."""
+    if any(stage.name == name for stage in stages):
+        return None
     for task in tasks:
         stage, passed = _test(name, task, watch)
         stages.append(stage)

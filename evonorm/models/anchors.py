@@ -106,14 +106,11 @@ EFFICIENTNET_NANO = (
 )
 # As deep as its CIFAR anchor and with as wide a head: what breaks in deep nets, and what drives a wide dense layer
 # unstable, does not show in a shallow net (docs/lab_log.md, second calibration).
-MOBILENET_THIN = (
-    Stage(expansion=1, channels=8, blocks=1, stride=1),
-    Stage(expansion=6, channels=8, blocks=2, stride=2),
-    Stage(expansion=6, channels=8, blocks=3, stride=1),
-    Stage(expansion=6, channels=16, blocks=4, stride=2),
-    Stage(expansion=6, channels=16, blocks=3, stride=1),
-    Stage(expansion=6, channels=24, blocks=3, stride=2),
-    Stage(expansion=6, channels=32, blocks=1, stride=1),
+MOBILENET_THIN = tuple(
+    dataclasses.replace(stage, channels=channels, stride=stride)
+    for stage, channels, stride in zip(
+        mobilenet_v2.STAGES, (8, 8, 8, 16, 16, 24, 32), (1, 2, 1, 2, 1, 2, 1), strict=True
+    )
 )
 
 
