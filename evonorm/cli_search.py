@@ -163,16 +163,22 @@ def digest(name: Name, runs: Runs = Path("runs")) -> None:
 
 
 @journal_app.command("export")
-def export_command(name: Name, file: Path, runs: Runs = Path("runs")) -> None:
-    """Packs a run, also one that is running, into one small file.
+def export_command(
+    name: Name,
+    file: Path,
+    slim: Annotated[bool, typer.Option(help="only count what was turned down without training")] = False,
+    force: Annotated[bool, typer.Option(help="overwrite the file")] = False,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Packs a run, also one that is running, into one file. A search goes on from a slim one too, a tenth as large.
 
-    Example: evonorm journal export first first.evonorm
+    Example: evonorm journal export first first.evonorm --slim
     """
     folder = RunFolder(runs, name)
     folder.reader().close()
-    if file.exists():
-        raise ValueError(f"{file} exists already. Choose another name.")
-    console.print(f"{file}: {export_journal(folder.journal, file) / 1e6:.2f} MB", highlight=False)
+    if file.exists() and not force:
+        raise ValueError(f"{file} exists already. Choose another name, or --force.")
+    console.print(f"{file}: {export_journal(folder.journal, file, slim) / 1e6:.2f} MB", highlight=False)
 
 
 @journal_app.command("import")

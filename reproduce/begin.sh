@@ -17,5 +17,5 @@ search() {
     else
         evonorm search "$recipe" --name "$name" "$@"
     fi
-    evonorm journal export "$name" "docs/results/$name.evonorm"
+    evonorm journal export "$name" "docs/results/$name.evonorm" --slim --force
 }

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from evonorm.journal.outcomes import Outcome, outcome_from_json
 from evonorm.journal.proposals import Proposal, proposal_from_row
-from evonorm.journal.schema import JournalError, explained, open_for_reading
+from evonorm.journal.schema import LEFT_OUT, JournalError, explained, open_for_reading
 
 _CANDIDATE = "p.idx, p.graph, p.origin, p.free, p.body, o.kind, o.body, o.steps, o.seconds, o.arrival"
 _JOINED = f"SELECT {_CANDIDATE} FROM proposals p LEFT JOIN outcomes o USING (idx)"  # noqa: S608 (our own words)
@@ -25,7 +26,7 @@ _LEDGER = """
     GROUP BY stage, anchor ORDER BY max(s.key), min(arrival)"""
 _SETTLED = """
     SELECT CASE kind WHEN 'rejected' THEN 'rejected: ' || test ELSE kind || ' reused' END AS verdict, count(*)
-    FROM outcomes JOIN proposals USING (idx) WHERE free GROUP BY verdict ORDER BY verdict"""
+    FROM outcomes JOIN proposals USING (idx) WHERE free GROUP BY verdict"""
 _RUNS = """
     SELECT idx, graph, proposals.body ->> 'function' AS function, average FROM outcomes JOIN proposals USING (idx)
     WHERE NOT free AND origin != 'reference' AND (average IS NOT NULL OR (kind = 'rejected' AND function IS NOT NULL))
@@ -101,6 +102,8 @@ class Reader:
         rows = self._rows(f"{_JOINED} WHERE p.idx = ?", (index,))
         if not rows:
             last = self._rows("SELECT max(idx) FROM proposals")[0][0]
+            if self.left_out() and 0 <= index <= last:
+                raise JournalError(f"candidate {index} was turned down without training and left out of a slim export.")
             known = "there is none yet" if last is None else f"they are numbered 0 to {last}"
             raise JournalError(f"the run has no candidate {index}; {known}.")
         return _candidate(rows[0])
@@ -132,12 +135,23 @@ class Reader:
     def verdicts(self) -> dict[str, int]:
         """How many outcomes of each kind, a rejection under the name of its test; `pending` has none yet."""
         counted = "SELECT CASE kind WHEN 'rejected' THEN 'rejected: ' || test ELSE kind END AS verdict, count(*)"
-        found = dict(self._rows(f"{counted} FROM outcomes GROUP BY verdict ORDER BY verdict"))
+        found = self._with_left_out(self._rows(f"{counted} FROM outcomes GROUP BY verdict"))
         found["pending"] = self.proposed() - sum(found.values())
         return found
 
     def proposed(self) -> int:
-        return int(self._rows("SELECT count(*) FROM proposals")[0][0])
+        return int(self._rows("SELECT count(*) FROM proposals")[0][0]) + sum(self.left_out().values())
+
+    def left_out(self) -> dict[str, int]:
+        """How many a slim export counted instead of holding them, by the test that turned them down."""
+        rows = self._rows("SELECT value FROM header WHERE key = ?", (LEFT_OUT,))
+        return json.loads(rows[0][0]) if rows else {}
+
+    def _with_left_out(self, rows: list[tuple[str, int]]) -> dict[str, int]:
+        """Verdicts and their numbers, those of a slim export's left-out candidates added, by name."""
+        found = Counter(dict(rows))
+        found.update({f"rejected: {test}": number for test, number in self.left_out().items()})
+        return dict(sorted(found.items()))
 
     def cost(self) -> tuple[int, float]:
         """Training steps and worker seconds of all outcomes."""
@@ -150,7 +164,7 @@ class Reader:
 
     def settled_at_once(self) -> dict[str, int]:
         """How many proposals never went to a worker: scores that an equal layer had, and rejections by their test."""
-        return dict(self._rows(_SETTLED))
+        return self._with_left_out(self._rows(_SETTLED))
 
     def events(self, kind: str) -> list[tuple[float, dict[str, Any]]]:
         """Time and body of each event of this kind, oldest first."""

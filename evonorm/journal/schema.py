@@ -24,6 +24,7 @@ CREATE INDEX outcomes_by_verdict ON outcomes(kind, test);
 CREATE TABLE events (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL, time REAL NOT NULL);
 CREATE INDEX events_by_kind ON events(kind);
 """
+LEFT_OUT = "left_out"  # the header's key for what a slim export counts instead of holding it: rejections by test
 # Added later, so a journal that was begun before has it only once a search has gone on with it; questions are answered
 # without it too, by a scan. SQLite uses it only for questions that spell the expression in the same way.
 PARENT = "json_extract(body, '$.parents[0]')"

@@ -1,20 +1,38 @@
 """A run as one small file: for another machine, for a friend, for the archive."""
 
 import hashlib
+import json
 import lzma
+import sqlite3
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from evonorm.journal.reader import Reader
-from evonorm.journal.schema import JournalError, check_whole, explained, open_for_reading, refuse_network_disk
+from evonorm.journal.schema import (
+    LEFT_OUT,
+    JournalError,
+    check_whole,
+    explained,
+    open_for_reading,
+    refuse_network_disk,
+)
 
 MAGIC = b"evonorm journal export 1\n"
 
+# Turned down without training and of no function: a search that goes on needs no more of these than their number. The
+# last ones stay, so that it goes on behind them.
+_NOT_NEEDED = """
+    SELECT idx, test FROM proposals JOIN outcomes USING (idx)
+    WHERE free AND kind = 'rejected' AND proposals.body ->> 'function' IS NULL
+    AND idx < (SELECT max(idx) FROM proposals WHERE NOT free OR body ->> 'function' IS NOT NULL)"""
 
-def export_journal(journal: Path, file: Path) -> int:
+
+def export_journal(journal: Path, file: Path, slim: bool = False) -> int:
     """Writes a compact copy, also of a run that is being written; returns its size in bytes.
 
     The copy is a vacuumed SQLite file, compressed, behind a line that names the format and the content's SHA-256.
+    A slim one counts what was turned down without training instead of holding it; the same search goes on from it.
     """
     with tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder:
         copy = Path(folder) / "copy.sqlite"
@@ -22,12 +40,31 @@ def export_journal(journal: Path, file: Path) -> int:
         with explained(journal):
             connection.execute("VACUUM INTO ?", (str(copy),))
         connection.close()
+        if slim:
+            _leave_out(copy)
         content = copy.read_bytes()
-        packed = MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + lzma.compress(content, preset=4)
+        packed = MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + lzma.compress(content, preset=6)
         finished = Path(folder) / "finished"
         finished.write_bytes(packed)
         finished.replace(file)
     return len(packed)
+
+
+def _leave_out(copy: Path) -> None:
+    with Reader(copy) as reader:
+        counts = Counter(reader.left_out())
+    connection = sqlite3.connect(copy, isolation_level=None)
+    connection.execute(f"CREATE TEMP TABLE gone AS {_NOT_NEEDED}")
+    counts.update(dict(connection.execute("SELECT test, count(*) FROM gone GROUP BY test")))
+    connection.executescript("""
+        BEGIN;
+        DELETE FROM outcomes WHERE idx IN (SELECT idx FROM gone);
+        DELETE FROM proposals WHERE idx IN (SELECT idx FROM gone);
+        COMMIT;""")
+    row = (LEFT_OUT, json.dumps(counts, sort_keys=True))
+    connection.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", row)
+    connection.execute("VACUUM")
+    connection.close()
 
 
 def exported_name(file: Path) -> str:

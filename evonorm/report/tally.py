@@ -78,6 +78,8 @@ class Tally:
         deadline = math.inf if seconds is None else time.monotonic() + seconds
         last, index = ask(reader, _END)[0]
         self.last, self.proposed = last or 0, 0 if index is None else index + 1
+        if not self.read:
+            self.verdicts.update({("rejected", test, True): number for test, number in reader.left_out().items()})
         while self.behind:
             if self.read < self.last:
                 self._read_on(reader, min(self.read + SLICE, self.last))

@@ -15,8 +15,19 @@ from rich.console import Console
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.experiments.run_search import resume_search, start_search
-from evonorm.journal import Failed, Reader, Rejected, Scores, journal_digest, leaderboard
+from evonorm.journal import (
+    Failed,
+    JournalError,
+    Reader,
+    Rejected,
+    Scores,
+    export_journal,
+    import_journal,
+    journal_digest,
+    leaderboard,
+)
 from evonorm.journal.run_folder import RunFolder, fresh_name
+from evonorm.report import Run
 from evonorm.search import SearchSettings
 from evonorm.workers import WorkerSettings
 from tests.experiments import kill_harness
@@ -56,6 +67,36 @@ def test_the_same_seed_gives_the_same_digest_whoever_computes(tmp_path, evaluate
     assert len(set(digests.values())) == 1, digests
     other, _ = search(tmp_path, "other-seed", replace(FAKE, evaluate=evaluate, seed=6), candidates=24)
     assert journal_digest(other.journal) != digests["inline"]
+
+
+@pytest.mark.parametrize("method", ["evolution", "random"])
+def test_the_same_search_goes_on_from_a_slim_export(tmp_path, method):
+    settings = replace(kill_harness.CHEAP.search, method=method, depth_check=True, start="random", nodes=4)
+    recipe = replace(kill_harness.CHEAP, search=settings, workers=INLINE)
+    whole, _ = search(tmp_path / "a", "whole", recipe, candidates=16)
+    half, _ = search(tmp_path / "b", "half", recipe, candidates=8)
+    gone_on = slim_copy(half, tmp_path / "c")
+    with gone_on.reader() as reader, half.reader() as before:
+        assert sum(reader.left_out().values()) > 50
+        assert (reader.proposed(), reader.verdicts()) == (before.proposed(), before.verdicts())
+        assert reader.settled_at_once() == before.settled_at_once()
+        gap = next(n for n, row in enumerate(reader.candidates()) if row.proposal.index != n)
+        with pytest.raises(JournalError, match=f"candidate {gap} was turned down without training"):
+            reader.candidate(gap)
+    assert Run("half", tmp_path / "b").tally().verdicts == Run("half", tmp_path / "c").tally().verdicts
+    resume_search(gone_on, Budget(candidates=16), quiet())
+    with gone_on.reader() as reader, whole.reader() as expected:
+        assert (reader.proposed(), reader.verdicts()) == (expected.proposed(), expected.verdicts())
+    copies = [slim_copy(folder, tmp_path / place).journal for folder, place in ((whole, "d"), (gone_on, "e"))]
+    assert journal_digest(copies[0]) == journal_digest(copies[1])
+
+
+def slim_copy(folder, runs):
+    copy = RunFolder(runs, folder.name)
+    copy.path.mkdir(parents=True)
+    export_journal(folder.journal, runs / "run.evonorm", slim=True)
+    import_journal(runs / "run.evonorm", copy.journal)
+    return copy
 
 
 def test_free_checks_shared_scores_and_a_ladder_give_the_same_digest_whoever_computes(tmp_path):

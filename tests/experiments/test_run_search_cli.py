@@ -97,6 +97,9 @@ def test_a_run_travels(evonorm, place):
     assert here == there
     assert evonorm("journal", "import", "first.evonorm")[0] == 2
     assert evonorm("journal", "import", "first.evonorm", "--name", "second")[0] == 0
+    assert evonorm("journal", "export", "first", "first.evonorm", "--slim")[0] == 2  # never writes over a file
+    assert evonorm("journal", "export", "first", "first.evonorm", "--slim", "--force")[0] == 0
+    assert evonorm("journal", "import", "first.evonorm", "--name", "third")[0] == 0
 
 
 def test_a_run_without_a_name_gets_a_fresh_one(evonorm, place):
