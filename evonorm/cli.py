@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from evonorm.cli_bench import add_bench_command
@@ -31,6 +31,7 @@ from evonorm.experiments.evaluate_layer import (
 from evonorm.experiments.recipe_file import all_changes
 from evonorm.experiments.verdicts import distinct_layers, find_verdicts, markdown_table, verdict_rows
 from evonorm.fitness import FitnessRecipe
+from evonorm.fitness import Progress as ProgressEvent
 from evonorm.fitness.evaluate import TESTS
 from evonorm.graph import CATALOG
 from evonorm.models import LEGEND, draw_positions, model_cost, trace_model
@@ -110,8 +111,8 @@ def data(
     Example: evonorm data cifar10 --from ~/cifar-10-binary.tar.gz
     """
     if name == "cifar10":
-        with _bar() as bar:
-            origin = get_cifar10(source, lambda what, done, total: bar(f"getting CIFAR-10: {what}", done, total))
+        with _bars() as bars:
+            origin = get_cifar10(source, lambda what, done, total: bars("getting CIFAR-10", what, done, total))
         console.print(f"{cifar10_path()} (from {origin})", highlight=False, soft_wrap=True)
     elif source is not None:
         raise ValueError("--from is for cifar10.")
@@ -132,6 +133,7 @@ def evaluate(
     test_set: Annotated[bool, typer.Option("--test-set", help="also the test pictures, for a final number")] = False,
     verdicts: Annotated[bool, typer.Option("--verdicts", help="only the rejection tests, all of them")] = False,
     out: Annotated[Path | None, typer.Option(help="a folder for figures of the trainings, with their data")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="processes, a layer and seed each; 0 computes in this one")] = 0,
 ) -> None:
     """Runs the whole protocol on an idea for a layer, beside its rivals.
 
@@ -139,32 +141,36 @@ def evaluate(
 
     Example: evonorm evaluate evonorm-b0 bn-relu --recipe recipes/paper_b.toml --keep runs/b0 --test-set
 
-    Example: evonorm evaluate evonorm-b0 --recipe recipes/paper_b.toml --set fitness.training.steps=400
+    Example: evonorm evaluate evonorm-b0 bn-relu --seeds 2 --workers 2 --set fitness.threads=1 --keep runs/two
 
     Example: evonorm evaluate --verdicts --recipe recipes/paper_b.toml --keep runs/verdicts
     """
     chosen = list(dict.fromkeys([*(layers or []), *(against or [])]))
     if not chosen and not verdicts:
         raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
-    if verdicts and (test_set or out is not None):
-        raise ValueError("--verdicts trains no layer to its end: --test-set and --out are for evaluations without it.")
+    if verdicts and (test_set or out is not None or workers):
+        raise ValueError(
+            "--verdicts trains no layer to its end: --test-set, --out and --workers are for evaluations without it."
+        )
     fitness = read_fitness_recipe(recipe, all_changes(changes, data))
     check_layers(chosen)
     console.print(f"data: {load_data(fitness.data).name}; recipe: {recipe}", highlight=False, soft_wrap=True)
     if verdicts:
         _print_verdicts(chosen, fitness, seeds, keep or Path("runs/verdicts"))
     else:
-        measured = _print_scores(chosen, fitness, seeds, keep, test_set)
+        measured = _print_scores(chosen, fitness, seeds, keep, test_set, workers)
         if out is not None:
             outcomes = {layer: [each.outcome for each in measured if each.layer == layer] for layer in chosen}
             write_figures(curves_of_layers(outcomes), out)
 
 
 def _print_scores(
-    layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool
+    layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool, workers: int
 ) -> list[Measurement]:
-    with _bar() as bar:
-        measured = evaluate_layers(layers, fitness, range(seeds), watch=_told(bar), keep=keep, test_set=test_set)
+    with _bars() as bars:
+        measured = evaluate_layers(
+            layers, fitness, range(seeds), watch=_told(bars), keep=keep, test_set=test_set, workers=workers
+        )
     kinds = {"validation %": "accuracy", "test %": "test_accuracy"} if test_set else {"validation %": "accuracy"}
     rows = summary_rows(measured, fitness.anchors, tuple(kinds.values()))
     title = f"{fitness.training.steps} steps, {seeds} seed{'s' if seeds > 1 else ''}"
@@ -181,18 +187,23 @@ def _print_scores(
 
 def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path) -> None:
     path = keep / "verdicts.jsonl"
-    with _bar() as bar:
-        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), path, _told(bar)))
+    with _bars() as bars:
+        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), path, _told(bars)))
     columns = ["layer", *(f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS)]
     rows = verdict_rows(found, fitness.anchors)
     path.with_suffix(".md").write_text(markdown_table(columns, rows))
     _print_table(f"verdicts, kept in {path} and {path.stem}.md", columns, rows)
 
 
-def _told(bar: Callable[[str, int, int], None]) -> Watch:
-    return lambda layer, seed, event: bar(
-        f"{layer[:40]} (seed {seed}): {event.stage} on {event.anchor}", event.step, event.steps
-    )
+def _told(bars: "Bars") -> Watch:
+    def watch(layer: str, seed: int, event: ProgressEvent | None) -> None:
+        who = f"{layer[:40]} (seed {seed})"
+        if event is None:
+            bars(who, None, 0, 0)
+        else:
+            bars(who, f"{event.stage} on {event.anchor}", event.step, event.steps)
+
+    return watch
 
 
 def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
@@ -202,32 +213,44 @@ def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     console.print(table, markup=False)
 
 
+Bars = Callable[[str, str | None, int, int], None]  # who, what (None: done with everything), steps done, of how many
+
+
 @contextmanager
-def _bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr that is told (what, done, total); total 0 means unknown. In a file, lines instead."""
+def _bars() -> Iterator[Bars]:
+    """A progress bar on stderr for each that is at work; total 0 means unknown. In a file, lines instead."""
     if not sys.stderr.isatty():
         yield _Lines()
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=None)
-        yield lambda what, done, total: progress.update(
-            task, description=what.replace("[", "("), completed=done, total=total or None
-        )
+        at_work: dict[str, TaskID] = {}
+
+        def tell(who: str, what: str | None, done: int, total: int) -> None:
+            if who not in at_work:
+                at_work[who] = progress.add_task("", total=None)
+            if what is None:
+                progress.remove_task(at_work.pop(who))
+                return
+            text = f"{who}: {what}".replace("[", "(")
+            progress.update(at_work[who], description=text, completed=done, total=total or None)
+
+        yield tell
 
 
 class _Lines:
-    """A line when something else is at work, and one a minute while it is."""
+    """A line when somebody begins with something else, and one a minute meanwhile."""
 
     def __init__(self) -> None:
-        self.what, self.printed = "", 0.0
+        self.printed: dict[str, tuple[str, float]] = {}
 
-    def __call__(self, what: str, done: int, total: int) -> None:
-        if what == self.what and time.monotonic() < self.printed + 60:
+    def __call__(self, who: str, what: str | None, done: int, total: int) -> None:
+        last, when = self.printed.get(who, ("", 0.0))
+        if what is None or (what == last and time.monotonic() < when + 60):
             return
-        self.what, self.printed = what, time.monotonic()
+        self.printed[who] = what, time.monotonic()
         of = f" of {total}" if total else ""
-        typer.echo(f"{time.strftime('%H:%M:%S')} {what}: {done}{of}", err=True)
+        typer.echo(f"{time.strftime('%H:%M:%S')} {who}: {what}: {done}{of}", err=True)
 
 
 def main() -> None:

@@ -1,20 +1,29 @@
 """A person's idea for a layer through the whole protocol, beside its rivals in the same run (`evonorm evaluate`)."""
 
+import contextlib
 import hashlib
 import json
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from evonorm.experiments.evaluation_task import PERSONS_IDEA
 from evonorm.experiments.recipe_file import read_recipe_file
 from evonorm.experiments.settings import read_settings, settings_to_table
 from evonorm.fitness import FitnessRecipe, Progress, evaluate
 from evonorm.graph import CATALOG, Graph
-from evonorm.journal import Outcome, Rejected, Scores, outcome_from_json, outcome_to_json
+from evonorm.journal import Failed, Outcome, Rejected, Scores, outcome_from_json, outcome_to_json
 from evonorm.layers import create_layer
+from evonorm.workers import Broken, Finished, ProcessWorkers, Task, WorkerNote
 
-Watch = Callable[[str, int, Progress], None]  # layer, seed, where it is
+Watch = Callable[[str, int, Progress | None], None]  # layer, seed, where it is; None when it is done
+
+
+def nobody(_: str, __: int, ___: Progress | None) -> None:
+    """Watches nothing."""
 
 
 @dataclass(frozen=True)
@@ -45,32 +54,87 @@ def evaluate_layers(
     recipe: FitnessRecipe,
     seeds: Sequence[int],
     *,
-    watch: Watch | None = None,
+    watch: Watch = nobody,
     keep: Path | None = None,
     test_set: bool = False,
+    workers: int = 0,
 ) -> list[Measurement]:
-    """Every layer under every seed. With `keep`, a folder, outcomes stay there and an interrupted training goes on."""
+    """Every layer under every seed, in this process or several at a time in workers.
+
+    With `keep`, a folder, outcomes stay there and an interrupted training goes on.
+    """
     check_layers(layers)
-    measurements = []
-    for seed in seeds:
-        for layer in layers:
-            place = keep / _digest(layer, recipe, seed, test_set) if keep else None
-            outcome = _kept(place)
-            if outcome is None:
-                outcome = _evaluate(layer, recipe, seed, watch, test_set, place)
-                _keep(place, layer, recipe, seed, outcome)
-            measurements.append(Measurement(layer, seed, outcome))
-    return measurements
+    jobs = [
+        Job(layer, recipe, seed, test_set, keep / _digest(layer, recipe, seed, test_set) if keep else None)
+        for seed in seeds
+        for layer in layers
+    ]
+    known = {job: _kept(job.place) for job in jobs}
+    unknown = [job for job in jobs if known[job] is None]
+    for job, outcome in _in_workers(unknown, workers, watch) if workers else _in_this_process(unknown, watch):
+        known[job] = outcome
+        watch(job.layer, job.seed, None)
+        if not isinstance(outcome, Failed):
+            _keep(job, outcome)
+    return [Measurement(job.layer, job.seed, outcome) for job, outcome in known.items() if outcome is not None]
 
 
-def _evaluate(
-    layer: str, recipe: FitnessRecipe, seed: int, watch: Watch | None, test_set: bool, place: Path | None
-) -> Outcome:
-    def progress(event: Progress) -> None:
-        if watch is not None:
-            watch(layer, seed, event)
+@dataclass(frozen=True)
+class Job:
+    """One layer under one seed, and where its outcome is kept."""
 
-    return evaluate(layer, recipe, seed, progress, test_set, checkpoints=place)
+    layer: str
+    recipe: FitnessRecipe
+    seed: int
+    test_set: bool
+    place: Path | None
+
+
+def _in_this_process(jobs: Sequence[Job], watch: Watch) -> Iterator[tuple[Job, Outcome]]:
+    for job in jobs:
+        progress = partial(watch, job.layer, job.seed)
+        yield job, evaluate(job.layer, job.recipe, job.seed, progress, job.test_set, checkpoints=job.place)
+
+
+def _in_workers(jobs: Sequence[Job], number: int, watch: Watch) -> Iterator[tuple[Job, Outcome]]:
+    """As they come in. One whose worker broke is told as failed and not tried again."""
+    if not jobs:
+        return
+    workers = ProcessWorkers(min(number, len(jobs)), threads=jobs[0].recipe.threads)
+    with contextlib.closing(workers):
+        for index, job in enumerate(jobs):
+            workers.submit(Task(index, PERSONS_IDEA, _arguments(job)))
+        left = set(range(len(jobs)))
+        while left:
+            for report in workers.wait(0.5):
+                if isinstance(report, WorkerNote):
+                    if report.kind == "stage":
+                        job = jobs[report.details["task"]]
+                        watch(job.layer, job.seed, _progress(report.details["stage"]))
+                    continue
+                left.remove(report.task)
+                yield jobs[report.task], _outcome(report)
+
+
+def _arguments(job: Job) -> dict[str, Any]:
+    return {
+        "layer": job.layer,
+        "fitness": settings_to_table(job.recipe),
+        "seed": job.seed,
+        "test_set": job.test_set,
+        "checkpoints": str(job.place.absolute()) if job.place else None,
+    }
+
+
+def _outcome(report: Finished | Broken) -> Outcome:
+    if isinstance(report, Broken):
+        return Failed(f"{report.reason}: {report.error}")
+    return outcome_from_json(report.result)
+
+
+def _progress(words: str) -> Progress:
+    stage, anchor, step, steps = words.split("|")
+    return Progress(stage, anchor, int(step), int(steps))
 
 
 def _digest(layer: str, recipe: FitnessRecipe, seed: int, test_set: bool) -> str:
@@ -84,15 +148,21 @@ def _kept(place: Path | None) -> Outcome | None:
     return outcome_from_json(json.loads((place / "outcome.json").read_text())["outcome"])
 
 
-def _keep(place: Path | None, layer: str, recipe: FitnessRecipe, seed: int, outcome: Outcome) -> None:
+def _keep(job: Job, outcome: Outcome) -> None:
     """Writes the outcome, which is the sign that this evaluation is done, and drops its checkpoints."""
+    place = job.place
     if place is None:
         return
     place.mkdir(parents=True, exist_ok=True)
-    record = {"layer": layer, "seed": seed, "recipe": settings_to_table(recipe), "outcome": outcome_to_json(outcome)}
-    partial = place / "outcome.partial"
-    partial.write_text(json.dumps(record, indent=1))
-    partial.replace(place / "outcome.json")
+    record = {
+        "layer": job.layer,
+        "seed": job.seed,
+        "recipe": settings_to_table(job.recipe),
+        "outcome": outcome_to_json(outcome),
+    }
+    partly = place / "outcome.partial"
+    partly.write_text(json.dumps(record, indent=1))
+    partly.replace(place / "outcome.json")
     for checkpoint in place.glob("*.pt"):
         checkpoint.unlink()
 

@@ -4,7 +4,9 @@ The fitness is imported inside the functions: the driver only hands out names, a
 before torch comes in.
 """
 
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evonorm.experiments.settings import read_settings, settings_to_table
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from evonorm.fitness import Progress
 
 PROXY_TASK = "evonorm.experiments.evaluation_task:evaluate_candidate"
+PERSONS_IDEA = "evonorm.experiments.evaluation_task:evaluate_idea"
+TOLD_EVERY = 1.0  # seconds
 
 
 def checked_fitness(table: dict[str, Any], where: str) -> dict[str, Any]:
@@ -42,6 +46,26 @@ def evaluate_candidate(arguments: dict[str, Any], announce: Callable[[str], None
     hurdles = tuple(arguments.get("hurdles", ()))
     ceilings = tuple(arguments.get("ceilings", ()))
     outcome = evaluate(layer, recipe, arguments["seed"], _StageCaller(announce), hurdles=hurdles, ceilings=ceilings)
+    return outcome_to_json(outcome)
+
+
+def evaluate_idea(arguments: dict[str, Any], announce: Callable[[str], None]) -> dict[str, Any]:
+    """The outcome of `layer`, a name or a formula, as JSON; announces where it is as the words of `Progress`."""
+    from evonorm.fitness import FitnessRecipe, evaluate
+
+    recipe = read_settings(FitnessRecipe, arguments["fitness"], "the task's fitness")
+    checkpoints = Path(arguments["checkpoints"]) if arguments["checkpoints"] else None
+    told = 0.0
+
+    def tell(progress: "Progress") -> None:
+        nonlocal told
+        if time.monotonic() >= told + TOLD_EVERY:
+            told = time.monotonic()
+            announce(f"{progress.stage}|{progress.anchor}|{progress.step}|{progress.steps}")
+
+    outcome = evaluate(
+        arguments["layer"], recipe, arguments["seed"], tell, arguments["test_set"], checkpoints=checkpoints
+    )
     return outcome_to_json(outcome)
 
 

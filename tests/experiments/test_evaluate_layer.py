@@ -31,6 +31,35 @@ def test_kept_outcomes_are_not_measured_again(tmp_path, monkeypatch):
         evaluate_layers(["bn-relu"], RECIPE, [1], keep=tmp_path)
 
 
+def test_workers_measure_the_same_and_go_on_from_what_is_kept(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    layers, told = ["bn-relu", "x * sigmoid(x)"], []
+    here = evaluate_layers(layers, RECIPE, [0, 1], test_set=True)
+    there = evaluate_layers(
+        layers, RECIPE, [0, 1], watch=lambda *event: told.append(event), keep=tmp_path, test_set=True, workers=2
+    )
+    assert [without_times(each) for each in there] == [without_times(each) for each in here]
+    assert {event[:2] for event in told if event[2] is None} == {(layer, seed) for layer in layers for seed in (0, 1)}
+    assert {event[2].anchor for event in told if event[2]} == {"resnet-nano"}
+    monkeypatch.setattr(evaluate_layer, "ProcessWorkers", forbidden)
+    assert evaluate_layers(layers, RECIPE, [0, 1], keep=tmp_path, test_set=True, workers=2) == there
+
+
+def test_a_worker_that_breaks_is_told_and_tried_again_the_next_time(tmp_path, monkeypatch):
+    pytest.importorskip("sklearn")
+    monkeypatch.setattr(evaluate_layer, "PERSONS_IDEA", "os:abort")
+    broken = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path, workers=1)
+    assert isinstance(broken[0].outcome, Failed)
+    assert not list(tmp_path.rglob("outcome.json"))
+
+
+def without_times(measurement):
+    def figures(stage):
+        return {name: value for name, value in stage.figures.items() if "second" not in name}
+
+    return measurement.layer, measurement.seed, [figures(stage) for stage in measurement.outcome.stages]
+
+
 def test_a_table_of_verdicts_goes_on_where_it_was(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     file = tmp_path / "verdicts.jsonl"
@@ -100,14 +129,18 @@ def test_without_a_terminal_progress_is_lines(monkeypatch, capsys):
 
     now = [1000.0]
     monkeypatch.setattr(cli.time, "monotonic", lambda: now[0])
-    with cli._bar() as bar:
+    with cli._bars() as bars:
         for step in range(10):
-            bar("bn-relu on resnet-nano", step, 9)
+            bars("bn-relu", "on resnet-nano", step, 9)
+            bars("gn-relu", "on resnet-nano", step, 9)
             now[0] += 13
-        bar("bn-relu on mobilenet-nano", 0, 0)
+        bars("gn-relu", None, 0, 0)
+        bars("bn-relu", "on mobilenet-nano", 0, 0)
     lines = [line.split(" ", 1)[1] for line in capsys.readouterr().err.splitlines()]
     assert lines == [
-        "bn-relu on resnet-nano: 0 of 9",
-        "bn-relu on resnet-nano: 5 of 9",
-        "bn-relu on mobilenet-nano: 0",
+        "bn-relu: on resnet-nano: 0 of 9",
+        "gn-relu: on resnet-nano: 0 of 9",
+        "bn-relu: on resnet-nano: 5 of 9",
+        "gn-relu: on resnet-nano: 5 of 9",
+        "bn-relu: on mobilenet-nano: 0",
     ]
