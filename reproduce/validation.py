@@ -1,0 +1,107 @@
+"""What the evaluations of reproduce/validation.sh say: test accuracies, and differences to the references.
+
+    python reproduce/validation.py docs/results/validation
+
+A difference has a 95 % interval by Student's t: the spread over seeds is pooled over all layers of the same recipe on
+the same anchor, since two seeds of one layer say next to nothing about it.
+"""
+
+import argparse
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scipy import stats
+
+from evonorm.experiments.verdicts import markdown_table
+
+REFERENCES = ("bn-relu", "evonorm-b0", "gn-silu", "evonorm-s0")
+CONFIDENCE = 0.95
+
+Accuracies = dict[str, dict[str, list[float]]]  # of a layer on an anchor, a value a seed
+
+
+def read_outcomes(folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """The kept evaluations by what was asked: steps and schedule."""
+    groups = defaultdict(list)
+    for file in sorted(folder.glob("*/outcome.json")):
+        record = json.loads(file.read_text())
+        training = record["recipe"]["training"]
+        groups[f"{training['steps']} steps, {training['schedule']} learning rate"].append(record)
+    return groups
+
+
+def accuracies_of(records: Sequence[dict[str, Any]]) -> Accuracies:
+    """Test accuracies in % of all that came to the end."""
+    found: Accuracies = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        for stage in record["outcome"]["stages"]:
+            if "test_accuracy" in stage["figures"]:
+                found[record["layer"]][stage["anchor"]].append(100 * stage["figures"]["test_accuracy"])
+    return found
+
+
+def pooled_spread(samples: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """The standard deviation within samples and its degrees of freedom; (0, 0) where every sample is one value."""
+    freedom = sum(len(each) - 1 for each in samples)
+    squares = sum(statistics.variance(each) * (len(each) - 1) for each in samples if len(each) > 1)
+    return ((squares / freedom) ** 0.5, freedom) if freedom else (0.0, 0)
+
+
+def difference(ours: Sequence[float], theirs: Sequence[float], spread: float, freedom: int) -> str:
+    if not ours or not theirs:
+        return "-"
+    value = statistics.fmean(ours) - statistics.fmean(theirs)
+    if not freedom:
+        return f"{value:+.1f}"
+    half = stats.t.ppf(0.5 + CONFIDENCE / 2, freedom) * spread * (1 / len(ours) + 1 / len(theirs)) ** 0.5
+    return f"{value:+.1f} [{value - half:+.1f}, {value + half:+.1f}]"
+
+
+def rows(found: Accuracies, anchors: Sequence[str]) -> list[list[str]]:
+    """A row a layer: mean and number of seeds on each anchor; then its differences to each reference."""
+    spreads = {anchor: pooled_spread([on[anchor] for on in found.values() if on[anchor]]) for anchor in anchors}
+    table = []
+    for layer, on in found.items():
+        table.append([layer, "test %", *(_mean(on[anchor]) for anchor in anchors)])
+        table += [
+            ["", f"less {name}", *(difference(on[a], found[name][a], *spreads[a]) for a in anchors)]
+            for name in REFERENCES
+            if name in found and name != layer
+        ]
+    return table
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"**{statistics.fmean(values):.1f}** (n = {len(values)})" if values else "-"
+
+
+def not_finished(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Who was turned down on the way, and by what."""
+    return [
+        f"{record['layer']}, seed {record['seed']}: {record['outcome']['test']} on {record['outcome']['anchor']}"
+        for record in records
+        if record["outcome"]["kind"] == "rejected"
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    chosen = parser.parse_args()
+    for heading, records in read_outcomes(chosen.folder).items():
+        found, anchors = accuracies_of(records), records[0]["recipe"]["anchors"]
+        spreads = {anchor: pooled_spread([on[anchor] for on in found.values() if on[anchor]]) for anchor in anchors}
+        minutes = sum(stage["seconds"] for record in records for stage in record["outcome"]["stages"]) / 60
+        print(f"## {heading} ({minutes:.0f} minutes)\n")
+        print(markdown_table(["layer", "", *anchors], rows(found, anchors)))
+        said = [f"{anchor} {spread:.2f} ({freedom})" for anchor, (spread, freedom) in spreads.items() if freedom]
+        print("Spread over seeds, pooled (degrees of freedom): " + (", ".join(said) or "one seed each") + "\n")
+        print("\n".join(not_finished(records)))
+
+
+if __name__ == "__main__":
+    main()
