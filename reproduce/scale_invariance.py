@@ -13,13 +13,14 @@ from pathlib import Path
 import torch
 
 import evonorm
+from evonorm.graph import CATALOG
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Line, line_chart
 from evonorm.report.figure_files import write_figures
 from evonorm.report.figures import Figure
 
 LAYERS = ("max(x, 0)", "evonorm-s0", "evonorm-b1", "evonorm-b0", "bn-relu")
-TABLE = (*LAYERS, "bn-silu", "gn-relu", "gn-silu", "frn", "evonorm-b2", "evonorm-s1", "evonorm-s2", "rs-rej")
+TABLE = ("max(x, 0)", *CATALOG)
 POWERS = [k / 4 for k in range(-8, 17)]  # from 1e-2 to 1e4
 CHANNELS = 64
 

@@ -35,12 +35,11 @@ def _cell(accuracies: list[float | None]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
-        "--keep", type=Path, default=Path("runs/structural_changes"), help="a folder for every training"
+        "--keep", type=Path, default=Path("docs/results/structural_changes"), help="a folder for every training"
     )
     chosen = parser.parse_args()
-    recipe = FitnessRecipe(anchors=(ANCHOR,), threads=chosen.threads)
+    recipe = FitnessRecipe(anchors=(ANCHOR,), threads=1)
     trials = [Trial("target", layer, ANCHOR, seed, LOOKS) for seed in range(chosen.seeds) for layer in LAYERS]
     curves = []
     for curve, left in measure([(trial, recipe) for trial in trials], chosen.keep):

@@ -37,6 +37,7 @@ class Driver:
         self.recipe, self.search, self.journal, self.workers = recipe, search, journal, workers
         self.budget, self.cache, self.display = budget, cache, display
         self.started = time.monotonic()
+        self.left_at_start = self.left()
         self.verdicts: Counter[str] = Counter()
         self.in_flight: dict[int, Proposal] = {}
         self.stages: dict[int, str] = {}  # what those in flight are at

@@ -1,6 +1,7 @@
 """What a person sees of a running search: a live panel in a terminal, plain lines elsewhere."""
 
 import time
+from collections import Counter
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -83,19 +84,33 @@ def create_display(console: Console, reader: Reader, title: str) -> LiveDisplay 
 
 
 def time_line(driver: Driver) -> str:
-    spent = f"{(time.monotonic() - driver.started) / 60:.1f} min"
+    seconds = time.monotonic() - driver.started
+    spent = f"{seconds / 60:.1f} min"
     left = driver.seconds_left()
     if left is not None:
         return f"{spent}, {left / 60:.1f} min left"
-    return ", ".join([spent, *(f"{number:,} {name} left" for name, number in driver.left().items())])
+    bounds = [
+        f"{number:,} {name} left{_at_this_pace(seconds, driver.left_at_start[name] - number, number)}"
+        for name, number in driver.left().items()
+    ]
+    return ", ".join([spent, *bounds])
+
+
+def _at_this_pace(seconds: float, done: int, left: int) -> str:
+    """Of this session; the first steps go into the references, which is no pace to go by."""
+    return f" (about {seconds / 60 * left / done:.0f} min)" if left and done and seconds > 60 else ""
 
 
 def count_line(driver: Driver) -> str:
-    rejected = {name: number for name, number in driver.verdicts.items() if name.startswith("rejected: ")}
-    by_test = ", ".join(f"{name.removeprefix('rejected: ')} {number}" for name, number in sorted(rejected.items()))
+    by_test = Counter[str]()
+    for verdict, number in driver.verdicts.items():
+        if verdict.startswith("rejected: "):
+            test = verdict.removeprefix("rejected: ")
+            by_test["free checks" if test.startswith("free:") else test] += number
+    tests = ", ".join(f"{test} {number:,}" for test, number in sorted(by_test.items()))
     return (
-        f"{driver.search.proposed} proposed, {sum(rejected.values())} rejected ({by_test or 'none'}),"
-        f" {driver.verdicts['scores']} trained, {driver.verdicts['failed']} failed, {len(driver.in_flight)} in work"
+        f"{driver.search.proposed:,} proposed, {by_test.total():,} rejected ({tests or 'none'}),"
+        f" {driver.verdicts['scores']:,} scored, {driver.verdicts['failed']} failed, {len(driver.in_flight)} in work"
     )
 
 
