@@ -1,6 +1,7 @@
 """What the evaluations of reproduce/validation.sh say: test accuracies, and differences to the references.
 
     python reproduce/validation.py docs/results/validation
+    python reproduce/validation.py docs/results/validation --best "400 steps, constant"   # of those without a name
 
 A difference has a 95 % interval by Student's t: the spread over seeds is pooled over all layers of the same recipe on
 the same anchor, since two seeds of one layer say next to nothing about it.
@@ -17,6 +18,7 @@ from typing import Any
 from scipy import stats
 
 from evonorm.experiments.verdicts import markdown_table
+from evonorm.graph import CATALOG
 
 REFERENCES = ("bn-relu", "evonorm-b0", "gn-silu", "evonorm-s0")
 CONFIDENCE = 0.95
@@ -34,14 +36,21 @@ def read_outcomes(folder: Path) -> dict[str, list[dict[str, Any]]]:
     return groups
 
 
-def accuracies_of(records: Sequence[dict[str, Any]]) -> Accuracies:
-    """Test accuracies in % of all that came to the end."""
+def accuracies_of(records: Sequence[dict[str, Any]], figure: str = "test_accuracy") -> Accuracies:
+    """In %, of all that came to the end."""
     found: Accuracies = defaultdict(lambda: defaultdict(list))
     for record in records:
         for stage in record["outcome"]["stages"]:
-            if "test_accuracy" in stage["figures"]:
-                found[record["layer"]][stage["anchor"]].append(100 * stage["figures"]["test_accuracy"])
+            if stage["name"] == "training" and figure in stage["figures"]:
+                found[record["layer"]][stage["anchor"]].append(100 * stage["figures"][figure])
     return found
+
+
+def best_found(records: Sequence[dict[str, Any]]) -> str:
+    """The layer without a name that is best on the validation pictures; test pictures choose nothing."""
+    anchors = records[0]["recipe"]["anchors"]
+    found = accuracies_of([each for each in records if each["layer"] not in CATALOG], "accuracy")
+    return max(found, key=lambda layer: sum(statistics.fmean(found[layer][anchor] or [0.0]) for anchor in anchors))
 
 
 def pooled_spread(samples: Sequence[Sequence[float]]) -> tuple[float, int]:
@@ -91,8 +100,13 @@ def not_finished(records: Sequence[Mapping[str, Any]]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--best", metavar="GROUP", help="only the best found layer of this group of evaluations")
     chosen = parser.parse_args()
-    for heading, records in read_outcomes(chosen.folder).items():
+    groups = read_outcomes(chosen.folder)
+    if chosen.best:
+        print(best_found(next(records for heading, records in groups.items() if heading.startswith(chosen.best))))
+        return
+    for heading, records in groups.items():
         found, anchors = accuracies_of(records), records[0]["recipe"]["anchors"]
         spreads = {anchor: pooled_spread([on[anchor] for on in found.values() if on[anchor]]) for anchor in anchors}
         minutes = sum(stage["seconds"] for record in records for stage in record["outcome"]["stages"]) / 60
