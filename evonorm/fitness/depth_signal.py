@@ -77,28 +77,53 @@ class Mixing:
         return flat.reshape(p, s, b, k, g).swapaxes(2, 3)
 
 
-def depth_signal(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> DepthSignal:
-    """Runs the chain forth and back in float64; the same numbers for every graph and on every call."""
-    x, gradient, mixings = deep_net(depth)
+@dataclass(frozen=True)
+class WayForth:
+    """The signal at the end of the chain, and the values inside each layer for the way back."""
+
+    growth: float
+    likeness: float
+    layers: list[dict[int, Array]]
+
+
+def way_forth(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> WayForth:
+    """Runs the chain in float64; the same numbers for every graph and on every call."""
+    x, _, mixings = deep_net(depth)
     v0, v1 = np.zeros((1, 1, CHANNELS_OF_GROUP, 1, GROUPS)), np.ones((1, 1, CHANNELS_OF_GROUP, 1, GROUPS))
-    layers = []  # the values inside each, for the way back
+    layers = []
     with np.errstate(all="ignore"):
         for mixing in mixings:
             layers.append(forward_small(graph, x, v0, v1))
             x = gain * mixing.forward(np.broadcast_to(layers[-1][graph.output], x.shape))
         first, last = (_rms(layer[graph.output]) for layer in (layers[0], layers[-1]))
-        last_gradient = math.nan
-        for mixing, layer in zip(reversed(mixings), reversed(layers), strict=True):
+        return WayForth(_growth(first, last, max(1, depth - 1)), _likeness(x), layers)
+
+
+def way_back(graph: Graph, forth: WayForth, gain: float = 1.0) -> float:
+    """The growth of the gradient."""
+    depth = len(forth.layers)
+    _, gradient, mixings = deep_net(depth)
+    last = math.nan
+    with np.errstate(all="ignore"):
+        for mixing, layer in zip(reversed(mixings), reversed(forth.layers), strict=True):
             gradient = backward_small(graph, layer, gain * mixing.backward(gradient))
-            last_gradient = _rms(gradient) if math.isnan(last_gradient) else last_gradient
-        steps = max(1, depth - 1)
-        return DepthSignal(_growth(first, last, steps), _growth(last_gradient, _rms(gradient), steps), _likeness(x))
+            last = _rms(gradient) if math.isnan(last) else last
+        return _growth(last, _rms(gradient), max(1, depth - 1))
+
+
+def depth_signal(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> DepthSignal:
+    """The chain forth and back."""
+    forth = way_forth(graph, depth, gain)
+    return DepthSignal(forth.growth, way_back(graph, forth, gain), forth.likeness)
 
 
 def reject_by_depth(graph: Graph) -> Rejected | None:
     """Turns a layer down that a deep net has no use for: straight, moving the scale, or making all samples alike."""
     for gain in GAINS:
-        signal = depth_signal(graph, gain=gain)
+        forth = way_forth(graph, gain=gain)
+        decided = not DepthSignal(forth.growth, 0.0, forth.likeness).within(LARGEST_GROWTH, LARGEST_LIKENESS)
+        backward = math.nan if decided else way_back(graph, forth, gain)
+        signal = DepthSignal(forth.growth, backward, forth.likeness)
         if not signal.within(LARGEST_GROWTH, LARGEST_LIKENESS):
             figures = {name: figure for name, figure in asdict(signal).items() if math.isfinite(figure)}
             return Rejected(DEPTH_SIGNAL, None, {"gain": gain, **figures})
