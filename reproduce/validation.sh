@@ -5,11 +5,11 @@
 # steps. About five hours of two cores; goes on where it was stopped.
 . "$(dirname "$0")/begin.sh"
 
-evaluate() {  # RECIPE STEPS OPTION...: with two workers, one core each
+evaluate() {  # RECIPE STEPS OPTION... -- LAYER...: with two workers, one core each
     recipe=$1 steps=$2
     shift 2
-    evonorm evaluate "$@" --recipe "$recipe" --set "fitness.training.steps=$steps" --set fitness.threads=1 --workers 2 \
-        --test-set --keep docs/results/validation
+    evonorm evaluate --recipe "$recipe" --set "fitness.training.steps=$steps" --set fitness.threads=1 --workers 2 \
+        --test-set --keep docs/results/validation "$@"
 }
 
 best_three() {  # RUN RECIPE LAYER...: judges the run's best again, then evaluates the best three of these and the layers
@@ -24,8 +24,8 @@ best_three() {  # RUN RECIPE LAYER...: judges the run's best again, then evaluat
 $formulas
 FORMULAS
     # Nobody is turned down for learning slowly, and what costs time but says nothing here is short.
-    evaluate "$recipe" 400 "$@" --seeds 2 --set fitness.quality.accuracy=0 --set fitness.stability.steps=10 \
-        --set fitness.validation_images=2000
+    evaluate "$recipe" 400 --seeds 2 --set fitness.quality.accuracy=0 --set fitness.stability.steps=10 \
+        --set fitness.validation_images=2000 -- "$@"
 }
 
 best() {  # SCHEDULE: the best found layer of the evaluations with 400 steps
@@ -34,6 +34,6 @@ best() {  # SCHEDULE: the best found layer of the evaluations with 400 steps
 
 best_three b-evolution recipes/paper_b.toml bn-relu evonorm-b0
 best_three s-evolution recipes/paper_s.toml evonorm-s0
-evaluate recipes/paper_b.toml 2000 bn-relu evonorm-b0 "$(best constant)"
-evaluate recipes/paper_s.toml 2000 "$(best cosine)"
+evaluate recipes/paper_b.toml 2000 -- bn-relu evonorm-b0 "$(best constant)"
+evaluate recipes/paper_s.toml 2000 -- "$(best cosine)"
 python reproduce/validation.py docs/results/validation
