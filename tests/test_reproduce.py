@@ -1,0 +1,91 @@
+"""The stories' own arithmetic; what they run is tested where it lives."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+STORIES = Path(__file__).parent.parent / "reproduce"
+
+
+def story(name):
+    spec = importlib.util.spec_from_file_location(name, STORIES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def validation():
+    pytest.importorskip("scipy")
+    return story("validation")
+
+
+def record(layer, seed, validated, tested, steps=400):
+    stages = [
+        {"name": "quality", "anchor": "a", "seconds": 1.0, "figures": {"accuracy": 0.99}},
+        {
+            "name": "training",
+            "anchor": "a",
+            "seconds": 1.0,
+            "figures": {"accuracy": validated, "test_accuracy": tested},
+        },
+    ]
+    recipe = {"training": {"steps": steps, "schedule": "constant"}, "anchors": ["a"]}
+    outcome = {"kind": "scores", "stages": stages}
+    return {"layer": layer, "seed": seed, "recipe": recipe, "outcome": outcome}
+
+
+def test_the_interval_of_two_layers_is_students(validation):
+    from scipy import stats
+
+    ours, theirs = [41.0, 43.5], [47.2, 46.0]
+    interval = stats.ttest_ind(ours, theirs).confidence_interval(0.95)
+    spread = validation.pooled_spread([ours, theirs])
+    assert spread[1] == 2
+    expected = f"-4.4 [{interval.low:+.1f}, {interval.high:+.1f}]"
+    assert validation.difference(ours, theirs, *spread) == expected
+
+
+def test_one_seed_gives_no_interval(validation):
+    assert validation.pooled_spread([[41.0], [43.0]]) == (0.0, 0)
+    assert validation.difference([41.0], [43.0], 0.0, 0) == "-2.0"
+    assert validation.difference([], [43.0], 1.0, 3) == "-"
+
+
+def test_test_pictures_choose_nothing(validation, tmp_path):
+    records = [
+        record("x / rms_wh(x)", 0, 0.4, 0.9),
+        record("x / std_wh(x)", 0, 0.5, 0.1),
+        record("bn-relu", 0, 0.9, 0.9),
+    ]
+    assert validation.best_found(records) == "x / std_wh(x)"
+    for number, each in enumerate([*records, record("bn-relu", 0, 0.9, 0.9, steps=2000)]):
+        place = tmp_path / str(number)
+        place.mkdir()
+        (place / "outcome.json").write_text(json.dumps(each))
+    groups = validation.read_outcomes(tmp_path)
+    assert {heading: len(found) for heading, found in groups.items()} == {
+        "400 steps, constant learning rate": 3,
+        "2000 steps, constant learning rate": 1,
+    }
+    rows = validation.rows(validation.accuracies_of(records), ["a"])
+    assert ["x / std_wh(x)", "test %", "**10.0** (n = 1)"] in rows
+    assert ["", "less bn-relu", "-80.0"] in rows
+
+
+def test_what_quality_saves_is_the_rest_of_what_it_turned_down():
+    from evonorm.journal import Rejected, Scores, Stage
+
+    stories = story("journal_stories")
+    stage = Stage("quality", "a", 60, 1.0)
+    outcomes = [
+        Rejected("quality", "a", {"accuracy": 0.1}, (stage,)),  # would have gone on to 2 x 150
+        Rejected("quality", "a", {"step": 7}, (Stage("quality", "a", 7, 1.0),)),  # blew up
+        Scores({"a": 0.5, "b": 0.5}, (stage, Stage("training", "a", 90, 1.0), Stage("training", "b", 150, 1.0))),
+    ]
+    said = stories.quality_story(outcomes, {"training": {"steps": 150}, "anchors": ["a", "b"]})
+    assert "turned down 2 of 3" in said
+    assert "(1 by a loss" in said
+    assert "367 training steps with it, 607 without" in said
