@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from evonorm.graph import CATALOG, Graph, sample_graph
+from evonorm.graph import CATALOG, Graph, sample_graph, sample_live_graph
 from evonorm.kernels import run_eager, run_layer
 from evonorm.kernels.library import find_library
 from tests.kernels.reference import EPS, compare, eager_errors_nearby, make_inputs, run_and_differentiate
@@ -28,28 +28,28 @@ def draw_combinations(rng, count):
         yield (batch, channels, *plane), CHANNELS[channels], channels_last
 
 
-def random_graphs(seed, count):
+def random_graphs(seed, count, sample=sample_graph):
     """Random graphs that read x."""
     rng = np.random.default_rng(seed)
     while count:
-        graph = sample_graph(rng)
+        graph = sample(rng)
         if graph.reads("x"):
             count -= 1
             yield graph
 
 
-def worse_than_eager(graph, rng, combinations):
-    """The cases in which a tensor is off by more than 1e-4 and five times what fp32 eager is off."""
+def worse_than_eager(graph, rng, combinations, limit=1e-4):
+    """The cases in which a tensor is off by more than the limit and five times what fp32 eager is off."""
     for shape, groups, channels_last in draw_combinations(rng, combinations):
         training = not graph.batch_moments or bool(rng.integers(2))
         case = (graph, shape, groups, channels_last, training, int(rng.integers(1000)))
         found = compare(*case)
-        if found is not None and not holds(*found) and not holds(found[0], eager_errors_nearby(*case)):
+        if found is not None and not holds(*found, limit) and not holds(found[0], eager_errors_nearby(*case), limit):
             yield str(graph), *case[1:], *found
 
 
-def holds(native, eager):
-    return all(n <= max(1e-4, 5 * e) or (math.isnan(n) and math.isnan(e)) for n, e in zip(native, eager, strict=True))
+def holds(native, eager, limit=1e-4):
+    return all(n <= max(limit, 5 * e) or (math.isnan(n) and math.isnan(e)) for n, e in zip(native, eager, strict=True))
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -69,6 +69,30 @@ def test_named_layers_are_within_2e_6_of_float64(name):
 def test_random_graphs_are_as_good_as_eager(seed):
     rng = np.random.default_rng(1000 + seed)
     assert [case for graph in random_graphs(seed, 25) for case in worse_than_eager(graph, rng, 6)] == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_graphs_without_dead_nodes_are_as_good_as_eager(seed):
+    """Most nodes of a random graph are dead, so few of them have many values to compute again.
+
+    Deep ones cancel more: 1 - tanh(exp(exp(...)))**2 is off by 1.2e-4, eager by 2e-5.
+    """
+    rng = np.random.default_rng(2000 + seed)
+    graphs = random_graphs(seed, 20, sample_live_graph)
+    assert [case for graph in graphs for case in worse_than_eager(graph, rng, 4, limit=3e-4)] == []
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "sigmoid(std_whc(sqrt(x)) / sqrt(x))",
+        "(mean_whcg(sqrt(x)) + abs(v0) / sqrt(x)) * exp(v0)",
+        "mean_whcg(tanh(x)) + v0 / sigmoid(x)",
+    ],
+)
+def test_a_quotient_that_only_values_computed_again_read(formula):
+    """The planner left it out; found by a million proposals of a random search."""
+    assert list(worse_than_eager(Graph.parse(formula), np.random.default_rng(0), 12)) == []
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evonorm.graph import CATALOG, Graph, Node, sample_graph
+from evonorm.graph import CATALOG, Graph, Node, sample_graph, sample_live_graph
 from evonorm.graph.graph import INITIAL_NODES
 from evonorm.kernels.plan import OPCODES, Home, Kind, plan
 from evonorm.kernels.plan.program import Mode
@@ -51,6 +51,14 @@ def test_names_and_order_of_nodes_do_not_matter():
             assert one.encode() == other.encode(), (graph.encode(), twin.encode())
         assert instructions(one.forward) == instructions(other.forward)
         assert sorted(instructions(one.backward)) == sorted(instructions(other.backward))
+
+
+def test_every_graph_can_be_planned():
+    rng = np.random.default_rng(4)
+    for _ in range(1500):
+        graph = sample_live_graph(rng)
+        for training in (True, False):
+            assert plan(graph, 1e-5, training).backward
 
 
 def test_passes_of_the_papers_layers():

@@ -147,20 +147,20 @@ class BackwardPass:
     def _value_code(self) -> list[SymbolicInstruction]:
         """The values that adjoints read, computed again; a quotient is formed with the reciprocal it shares."""
         divisors = [self.typed.values[number].inputs[1] for number in self.reciprocals]
+        read = full_closure(self.typed, [*self.values_needed, *divisors])
         code = []
-        for number in sorted({*full_closure(self.typed, [*self.values_needed, *divisors]), *self.reciprocals}):
-            value = self.typed.values[number]
-            symbol, inputs = full_symbol(self.typed, number), [self._value(i) for i in value.inputs]
-            if number in self.reciprocals:
+        for number in sorted({*read, *self.reciprocals}):
+            value, shared = self.typed.values[number], number in self.reciprocals
+            if shared:
                 op = "recip_plain" if value.op == "div_plain" else "recip"
-                code.append(SymbolicInstruction(op, Mode.WRITE, ("reciprocal", number), (inputs[1],)))
-                if not self._is_read(symbol):
-                    continue
-                if not self._must_be_exact(number):
-                    inputs[1] = ("reciprocal", number)
-                    code.append(SymbolicInstruction("mul", Mode.WRITE, symbol, tuple(inputs)))
-                    continue
-            code.append(SymbolicInstruction(value.op, Mode.WRITE, symbol, tuple(inputs)))
+                divisor = self._value(value.inputs[1])
+                code.append(SymbolicInstruction(op, Mode.WRITE, ("reciprocal", number), (divisor,)))
+            if number not in read:
+                continue
+            op, inputs = value.op, [self._value(i) for i in value.inputs]
+            if shared and not self._must_be_exact(number):
+                op, inputs[1] = "mul", ("reciprocal", number)
+            code.append(SymbolicInstruction(op, Mode.WRITE, full_symbol(self.typed, number), tuple(inputs)))
         return code
 
     def _must_be_exact(self, number: int) -> bool:
@@ -169,6 +169,3 @@ class BackwardPass:
         above = {n for n in (numerator, *self.typed.values[numerator].inputs) if self._is_full(n)}
         divides_itself = bool(above & {divisor, *self.typed.values[divisor].inputs})
         return divides_itself or not self._is_full(divisor) or number in self.typed.behind_moments
-
-    def _is_read(self, symbol: Symbol) -> bool:
-        return symbol[0] == "value" and symbol[1] in self.values_needed
