@@ -2,10 +2,10 @@
 # The search itself: evolution, then random search with as many training steps, each with the ladder.
 #     reproduce/search.sh b        layers that may use the batch (the EvoNorm-B series)
 #     reproduce/search.sh s        layers that may not (the EvoNorm-S series)
-# STEPS=32000 (each) takes about 90 minutes of two cores in all.
+# STEPS=40000 (each) takes about 100 minutes of two cores in all.
 . "$(dirname "$0")/begin.sh"
 
-STEPS=${STEPS:-32000}
+STEPS=${STEPS:-40000}
 case "${1:-}" in
 b) references='["bn-relu", "evonorm-b0"]' batch_ops=true ;;
 s) references='["gn-silu", "evonorm-s0"]' batch_ops=false ;;

@@ -60,6 +60,10 @@ def pooled_spread(samples: Sequence[Sequence[float]]) -> tuple[float, int]:
     return ((squares / freedom) ** 0.5, freedom) if freedom else (0.0, 0)
 
 
+def spreads_of(found: Accuracies, anchors: Sequence[str]) -> dict[str, tuple[float, int]]:
+    return {anchor: pooled_spread([on[anchor] for on in found.values() if on[anchor]]) for anchor in anchors}
+
+
 def difference(ours: Sequence[float], theirs: Sequence[float], spread: float, freedom: int) -> str:
     if not ours or not theirs:
         return "-"
@@ -72,7 +76,7 @@ def difference(ours: Sequence[float], theirs: Sequence[float], spread: float, fr
 
 def rows(found: Accuracies, anchors: Sequence[str]) -> list[list[str]]:
     """A row a layer: mean and number of seeds on each anchor; then its differences to each reference."""
-    spreads = {anchor: pooled_spread([on[anchor] for on in found.values() if on[anchor]]) for anchor in anchors}
+    spreads = spreads_of(found, anchors)
     table = []
     for layer, on in found.items():
         table.append([layer, "test %", *(_mean(on[anchor]) for anchor in anchors)])
@@ -108,7 +112,7 @@ def main() -> None:
         return
     for heading, records in groups.items():
         found, anchors = accuracies_of(records), records[0]["recipe"]["anchors"]
-        spreads = {anchor: pooled_spread([on[anchor] for on in found.values() if on[anchor]]) for anchor in anchors}
+        spreads = spreads_of(found, anchors)
         minutes = sum(stage["seconds"] for record in records for stage in record["outcome"]["stages"]) / 60
         print(f"## {heading} ({minutes:.0f} minutes)\n")
         print(markdown_table(["layer", "", *anchors], rows(found, anchors)))

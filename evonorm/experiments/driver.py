@@ -5,9 +5,10 @@ from collections import Counter, deque
 from typing import Any, Protocol
 
 from evonorm.experiments.budget import Budget
+from evonorm.experiments.evaluation_task import outcome_of
 from evonorm.experiments.recipe import Recipe
 from evonorm.experiments.references import TIME_REFERENCE, ReferenceCache, stage_limits
-from evonorm.journal import Candidate, Failed, Journal, Outcome, Proposal, Rejected, Scores, outcome_from_json
+from evonorm.journal import Candidate, Failed, Journal, Outcome, Proposal, Rejected, Scores
 from evonorm.search import Search
 from evonorm.workers import Broken, Finished, Report, Task, WorkerNote, Workers
 
@@ -165,13 +166,8 @@ class Driver:
             self.cache.keep(proposal, outcome)
 
     def _outcome(self, report: Finished | Broken) -> Outcome:
-        """What a worker's report amounts to; an error begins with its reason and a colon."""
-        if isinstance(report, Broken):
-            return Failed(f"{report.reason}: {report.error}")
-        try:
-            outcome = outcome_from_json(report.result)
-        except ValueError as error:
-            return Failed(f"garbage: {error}")
+        """What a worker's report amounts to; scores on other anchors than the others' are garbage."""
+        outcome = outcome_of(report)
         if isinstance(outcome, Scores):
             anchors = tuple(sorted(outcome.accuracies))
             if self.anchors not in ((), anchors):

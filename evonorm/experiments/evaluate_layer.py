@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evonorm.experiments.evaluation_task import PERSONS_IDEA
+from evonorm.experiments.evaluation_task import PERSONS_IDEA, outcome_of
 from evonorm.experiments.recipe_file import read_recipe_file
 from evonorm.experiments.settings import read_settings, settings_to_table
 from evonorm.fitness import FitnessRecipe, Progress, evaluate
 from evonorm.graph import CATALOG, Graph
 from evonorm.journal import Failed, Outcome, Rejected, Scores, outcome_from_json, outcome_to_json
 from evonorm.layers import create_layer
-from evonorm.workers import Broken, Finished, ProcessWorkers, Task, WorkerNote
+from evonorm.workers import ProcessWorkers, Task, WorkerNote
 
 Watch = Callable[[str, int, Progress | None], None]  # layer, seed, where it is; None when it is done
 
@@ -113,7 +113,7 @@ def _in_workers(jobs: Sequence[Job], number: int, watch: Watch) -> Iterator[tupl
                         watch(job.layer, job.seed, _progress(report.details["stage"]))
                     continue
                 left.remove(report.task)
-                yield jobs[report.task], _outcome(report)
+                yield jobs[report.task], outcome_of(report)
 
 
 def _arguments(job: Job) -> dict[str, Any]:
@@ -124,12 +124,6 @@ def _arguments(job: Job) -> dict[str, Any]:
         "test_set": job.test_set,
         "checkpoints": str(job.place.absolute()) if job.place else None,
     }
-
-
-def _outcome(report: Finished | Broken) -> Outcome:
-    if isinstance(report, Broken):
-        return Failed(f"{report.reason}: {report.error}")
-    return outcome_from_json(report.result)
 
 
 def _progress(words: str) -> Progress:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from evonorm.experiments.settings import read_settings, settings_to_table
 from evonorm.graph import Graph
-from evonorm.journal import outcome_to_json
+from evonorm.journal import Failed, Outcome, outcome_from_json, outcome_to_json
+from evonorm.workers import Broken, Finished
 
 if TYPE_CHECKING:
     from evonorm.fitness import Progress
@@ -35,6 +36,16 @@ def data_used(fitness: dict[str, Any]) -> dict[str, Any]:
     data = load_data(fitness["data"])
     sizes = {"training": len(data.training), "validation": len(data.validation)}
     return {"name": data.name, "classes": data.classes, **sizes}
+
+
+def outcome_of(report: Finished | Broken) -> Outcome:
+    """What a worker's report on an evaluation amounts to; an error begins with its reason and a colon."""
+    if isinstance(report, Broken):
+        return Failed(f"{report.reason}: {report.error}")
+    try:
+        return outcome_from_json(report.result)
+    except ValueError as error:
+        return Failed(f"garbage: {error}")
 
 
 def evaluate_candidate(arguments: dict[str, Any], announce: Callable[[str], None]) -> dict[str, Any]:

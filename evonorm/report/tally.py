@@ -79,7 +79,8 @@ class Tally:
         last, index = ask(reader, _END)[0]
         self.last, self.proposed = last or 0, 0 if index is None else index + 1
         if not self.read:
-            self.verdicts.update({("rejected", test, True): number for test, number in reader.left_out().items()})
+            for test, number in reader.left_out().items():
+                self.verdicts["rejected", test, True] = number
         while self.behind:
             if self.read < self.last:
                 self._read_on(reader, min(self.read + SLICE, self.last))
