@@ -2,20 +2,24 @@
 
     python reproduce/journal_stories.py NAME [NAME ...] --runs runs
 
-1. What the quality test alone saves: training steps with it, and without it.
-2. In how many steps of ascent unstable layers explode. The paper: many in fewer than 5.
-3. Pareto against Average selection on the recorded scores: how far ahead a winner is on each anchor.
+1. How many come near or past a reference on each anchor. The paper: none of 5000 random layers is ahead of BN-ReLU.
+2. Whether anchors order layers alike: rank correlations of pairs, with 95 % bootstrap intervals.
+3. What the quality test alone saves: training steps with it, and without it.
+4. In how many steps of ascent unstable layers explode. The paper: many in fewer than 5.
+5. Pareto against Average selection on the recorded scores: how far ahead a winner is on each anchor.
 """
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
+from evonorm.experiments.rank_correlation import correlate
 from evonorm.experiments.verdicts import markdown_table
 from evonorm.journal import Candidate, Outcome, Reader, Rejected, RunFolder, Scores
 from evonorm.search import SearchSettings
@@ -33,6 +37,23 @@ def paid_for(reader: Reader) -> list[Candidate]:
 
 def steps_of(outcome: Outcome) -> int:
     return sum(stage.steps for stage in outcome.stages if stage.name != "stability")
+
+
+def sparsity_rows(scores: Sequence[Scores], references: Mapping[str, Scores]) -> list[list[str]]:
+    """How many of the scored have at least a reference's accuracy: on each anchor, and on all of them."""
+    anchors = sorted(scores[0].accuracies)
+    table = np.array([[each.accuracies[anchor] for anchor in anchors] for each in scores])
+    rows = []
+    for name, reference in references.items():
+        ahead = table >= [reference.accuracies[anchor] for anchor in anchors]
+        rows.append([f"at least {name}", *map(str, ahead.sum(axis=0)), str(ahead.all(axis=1).sum())])
+    return rows
+
+
+def pair_rows(scores: Sequence[Scores]) -> list[list[str]]:
+    """Spearman's rank correlation over the scored, for each pair of anchors."""
+    on = {anchor: [each.accuracies[anchor] for each in scores] for anchor in sorted(scores[0].accuracies)}
+    return [[f"{a}, {b}", str(correlate(on[a], on[b], np.random.default_rng(0)))] for a, b in combinations(on, 2)]
 
 
 def quality_story(outcomes: Sequence[Outcome], fitness: dict) -> str:
@@ -88,11 +109,18 @@ def main() -> None:
         with RunFolder(chosen.runs, name).reader() as reader:
             outcomes = [candidate.outcome for candidate in paid_for(reader)]
             fitness = reader.header()["recipe"]["fitness"]
+            references = {
+                str(each.proposal.name): each.outcome
+                for each in reader.references()
+                if isinstance(each.outcome, Scores)
+            }
         print(f"## {name}\n\n- {quality_story(outcomes, fitness)}\n- {stability_story(outcomes)}\n")
         scores = [each for each in outcomes if isinstance(each, Scores)]
         if len(scores) > 1:
-            columns = [f"{len(scores)} scored", *sorted(scores[0].accuracies), "largest gap"]
-            print(markdown_table(columns, selection_rows(scores, ("pareto", "average"))))
+            heading, anchors = f"{len(scores)} scored", sorted(scores[0].accuracies)
+            print(markdown_table([heading, *anchors, "all"], sparsity_rows(scores, references)))
+            print(markdown_table([heading, "Spearman [95 %]"], pair_rows(scores)))
+            print(markdown_table([heading, *anchors, "largest gap"], selection_rows(scores, ("pareto", "average"))))
 
 
 if __name__ == "__main__":

@@ -89,3 +89,14 @@ def test_what_quality_saves_is_the_rest_of_what_it_turned_down():
     assert "turned down 2 of 3" in said
     assert "(1 by a loss" in said
     assert "367 training steps with it, 607 without" in said
+
+
+def test_ahead_on_all_anchors_is_counted_for_each_layer():
+    from evonorm.journal import Scores
+
+    stories = story("journal_stories")
+    scores = [Scores({"a": 0.3, "b": 0.3}), Scores({"a": 0.5, "b": 0.2}), Scores({"a": 0.4, "b": 0.4})]
+    reference = {"bn-relu": Scores({"a": 0.4, "b": 0.3})}
+    assert stories.sparsity_rows(scores, reference) == [["at least bn-relu", "2", "2", "1"]]
+    assert [row[0] for row in stories.pair_rows(scores)] == ["a, b"]
+    assert stories.pair_rows(scores)[0][1].startswith("-0.50 [")
