@@ -194,7 +194,7 @@ def import_command(
         raise ValueError(f"there is a run {folder.name!r} in {runs} already. Give another --name.")
     folder.path.mkdir(parents=True, exist_ok=True)
     import_journal(file, folder.journal)
-    console.print(f"{folder.path}. Go on with: evonorm resume {folder.name}", highlight=False)
+    console.print(f"{folder.path}. Go on with: {folder.command('resume')}", highlight=False, soft_wrap=True)
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -208,17 +208,16 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
     try:
         ended = run()
     except JournalFullError as error:
-        console.print(f"{error}\nThen go on with: evonorm resume {folder.name}", style="red", highlight=False)
+        console.print(f"{error}\nThen go on with: {folder.command('resume')}", style="red", highlight=False)
         raise typer.Exit(1) from None
     with folder.reader() as reader:
         console.print(leaderboard_text(leaderboard(reader, 5), reader.references()), highlight=False, soft_wrap=True)
         console.print(run_status(folder, reader), highlight=False, soft_wrap=True)
     why = "Stopped" if ended == "stopped" else f"Its bound is met ({ended})"
     again = "" if ended == "stopped" else " with a larger bound"
-    place = "" if folder.runs == Path("runs") else f" --runs {folder.runs}"
     console.print(
-        f"{why}; all is written. Go on{again}: evonorm resume {folder.name}{place}."
-        f" Look closer: evonorm show {folder.name} CANDIDATE{place}",
+        f"{why}; all is written. Go on{again}: {folder.command('resume')}."
+        f" Look closer: {folder.command('show', 'CANDIDATE')}",
         highlight=False,
         soft_wrap=True,
     )

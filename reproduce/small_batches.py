@@ -76,20 +76,18 @@ def results(seeds: int, anchor: str, pictures: int, keep: Path) -> Iterator[Resu
 
 
 def figure(found: list[Result]) -> Figure:
+    """Means over seeds, with a band from the worst to the best."""
     lines = []
     for layer in LAYERS:
-        means = [_mean([r for r in found if (r.layer, r.batch) == (layer, batch)]) for batch in BATCHES]
-        lines.append(Line(layer, [float(k) for k in range(len(BATCHES))], [100 * mean for mean in means]))
-    names = ", ".join(map(str, BATCHES))
-    axes = Axes(f"batch size: {names}", "validation accuracy (%)", (-0.1, len(BATCHES) - 0.9))
+        of_batch = [[100 * (r.accuracy or 0.0) for r in found if (r.layer, r.batch) == (layer, b)] for b in BATCHES]
+        means, low, high = (list(map(how, of_batch)) for how in (statistics.fmean, min, max))
+        lines.append(Line(layer, [float(k) for k in range(len(BATCHES))], means, low, high))
+    names = list(map(str, BATCHES))
+    axes = Axes("batch size", "validation accuracy (%)", (-0.1, len(BATCHES) - 0.9), x_names=names)
     title = "Accuracy by batch size"
     columns = ("layer", "batch", "seed", "accuracy")
     rows = [(r.layer, r.batch, r.seed, r.accuracy) for r in found]
     return Figure("small_batches", title, line_chart(title, lines, axes), columns, rows)
-
-
-def _mean(found: list[Result]) -> float:
-    return statistics.fmean(r.accuracy or 0.0 for r in found)
 
 
 def _cell(found: list[Result]) -> str:

@@ -52,7 +52,7 @@ def refuse_taken(folder: RunFolder) -> None:
     if folder.journal.exists():
         raise ValueError(
             f"there is a run {folder.name!r} in {folder.runs} already."
-            f" Go on with `evonorm resume {folder.name}`, or choose another --name."
+            f" Go on with `{folder.command('resume')}`, or choose another --name."
         )
 
 
@@ -105,7 +105,7 @@ def _run_session(
         cache = ReferenceCache(folder.reference_cache, recipe, here)
         driver = Driver(recipe, search, journal, workers, budget, cache, display)
         driver.take_up(pending, reader.verdicts(), reader.best_by_anchor(), settled(reader.references()))
-        with _stopped_by_signals(driver, folder.name):
+        with _stopped_by_signals(driver, folder):
             ended = driver.run()
         with journal.transaction():
             journal.add_event("session ended", {"why": ended})
@@ -174,12 +174,12 @@ def _tell_of_another_commit(reader: Reader, here: dict[str, Any], console: Conso
 
 
 @contextlib.contextmanager
-def _stopped_by_signals(driver: Driver, name: str) -> Iterator[None]:
+def _stopped_by_signals(driver: Driver, folder: RunFolder) -> Iterator[None]:
     """Ctrl-C (or SIGTERM) once: ends after what is being written. Twice: at once; the journal is whole either way."""
 
     def on_signal(number: int, _: FrameType | None) -> None:
         if driver.stopping:
-            os.write(2, f"\nStopped at once. Go on with: evonorm resume {name}\n".encode())
+            os.write(2, f"\nStopped at once. Go on with: {folder.command('resume')}\n".encode())
             os._exit(128 + number)
         driver.stop()
 

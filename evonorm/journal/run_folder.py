@@ -1,6 +1,7 @@
 """Where a run lives: `runs/NAME/` with its journal, its recipe, its lock and its workers' log."""
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +48,11 @@ class RunFolder:
     @property
     def reference_cache(self) -> Path:
         return self.runs / ".references"
+
+    def command(self, *words: str) -> str:
+        """A command line about this run, to be pasted: `evonorm show first CANDIDATE --runs elsewhere`."""
+        place = () if self.runs == Path("runs") else ("--runs", str(self.runs))
+        return shlex.join(["evonorm", words[0], self.name, *words[1:], *place])
 
     def reader(self) -> Reader:
         """Answers about the run; an unknown name lists the known ones."""

@@ -24,6 +24,7 @@ class Axes:
     y_limits: tuple[float, float] | None = None
     y_log: bool = False
     x_whole: bool = False  # counts: no ticks between whole numbers
+    x_names: Sequence[str] = ()  # in place of numbers: of 0, 1, 2, ...
     levels: dict[str, float] = field(default_factory=dict)  # named horizontal lines
     legend: bool = True
 
@@ -71,10 +72,10 @@ class Frame:
 
     def _grid(self) -> Markup:
         lines, words = [], []
-        for tick in self.x.ticks(least=1.0 if self.axes.x_whole else 0.0):
+        for tick, name in self._x_ticks():
             x = self.x(tick)
             lines.append(element("line", {"x1": x, "x2": x, "y1": self.bottom, "y2": self.bottom + 4}))
-            words.append(element("text", {"x": x, "y": self.bottom + 17, "text-anchor": "middle"}, tick_text(tick)))
+            words.append(element("text", {"x": x, "y": self.bottom + 17, "text-anchor": "middle"}, name))
         for tick in [] if self.names else self.y.ticks():
             y = self.y(tick)
             lines.append(element("line", {"x1": LEFT, "x2": WIDTH - RIGHT, "y1": y, "y2": y}))
@@ -91,6 +92,11 @@ class Frame:
         words.append(element("text", {"transform": turned, "text-anchor": "middle"}, self.axes.y_label))
         grid = element("g", {"stroke": GRID, "class": "grid"}, *lines)
         return joined(grid, base, element("g", {"fill": SOFT, "class": "soft", "font-size": 11}, *words))
+
+    def _x_ticks(self) -> list[tuple[float, str]]:
+        if self.axes.x_names:
+            return [(float(place), name) for place, name in enumerate(self.axes.x_names)]
+        return [(tick, tick_text(tick)) for tick in self.x.ticks(least=1.0 if self.axes.x_whole else 0.0)]
 
     def _legend(self) -> Markup:
         pieces, x, y = [], float(LEFT), 10.0

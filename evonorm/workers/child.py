@@ -65,8 +65,17 @@ def run(task: dict[str, Any], results: int) -> None:
         result = function(task["arguments"], lambda stage: send(results, {"task": task["id"], "stage": stage}))
         answer = json.dumps({"task": task["id"], "result": result})
     except Exception:
-        answer = json.dumps({"task": task["id"], "error": traceback.format_exc(limit=-5)})
+        answer = json.dumps({"task": task["id"], "error": what_was_raised()})
     write(results, answer)
+
+
+def what_was_raised() -> str:
+    """The traceback's last frames, files named as from the folder they are imported from: journals are passed on."""
+    text = traceback.format_exc(limit=-5)
+    home = __file__.rpartition(f"{os.sep}evonorm{os.sep}")[0]  # not in the path if installed to be edited
+    for folder in sorted({home, *sys.path}, key=len, reverse=True):
+        text = text.replace(f'File "{folder}{os.sep}', 'File "')
+    return text
 
 
 def send(results: int, message: dict[str, Any]) -> None:

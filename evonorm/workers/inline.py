@@ -1,11 +1,10 @@
 """The driver computes by itself: for tests, debugging and machines with one core."""
 
 import json
-import traceback
 from collections import deque
 from typing import Any
 
-from evonorm.workers.child import load_function
+from evonorm.workers.child import load_function, what_was_raised
 from evonorm.workers.interface import Broken, Finished, Report, Task, TimeLimit, no_limit
 
 
@@ -32,7 +31,7 @@ class InlineWorkers:
         try:
             result = load_function(task.function)(arguments, lambda _: None)
         except Exception:
-            return Broken(task.id, "error", traceback.format_exc(limit=-5))
+            return Broken(task.id, "error", what_was_raised())
         try:
             return Finished(task.id, json.loads(json.dumps(result)))
         except (TypeError, ValueError) as error:

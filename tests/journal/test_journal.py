@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from evonorm.journal import (
     Proposal,
     Reader,
     Rejected,
+    RunFolder,
     RunLock,
     Scores,
     Stage,
@@ -321,3 +323,9 @@ def test_the_lock_names_its_owner_and_dies_with_it(tmp_path):
 def test_what_is_no_outcome_is_told(garbage):
     with pytest.raises(ValueError):
         outcome_from_json(json.loads(json.dumps(garbage)))
+
+
+def test_a_pasted_command_finds_the_run():
+    assert RunFolder(Path("runs"), "first").command("resume") == "evonorm resume first"
+    elsewhere = RunFolder(Path("my runs"), "first")
+    assert elsewhere.command("show", "CANDIDATE") == "evonorm show first CANDIDATE --runs 'my runs'"

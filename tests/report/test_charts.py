@@ -136,6 +136,11 @@ def test_counts_have_no_ticks_between_whole_numbers():
     assert Scale(0, 2.1, 0, 100).ticks(least=1.0) == [0, 1, 2]
 
 
+def test_places_may_have_names_in_place_of_numbers():
+    svg = line_chart("named", [Line("a", [0, 1], [1, 2])], Axes("batch size", "%", (-0.1, 1.1), x_names=("128", "32")))
+    assert words(svg)[:2] == ["128", "32"]
+
+
 def test_names_of_references_cover_neither_each_other_nor_a_diamond():
     marks = [Mark(69.8, 69.4, "bn-relu"), Mark(76.9, 68.0, "evonorm-b0"), Mark(70.5, 70.0, "evonorm-s0")]
     svg = ET.fromstring(scatter("near", [Cell(60, 60, 1)], [], marks, Axes("a", "b", (0.0, 80.0), (0.0, 80.0))))

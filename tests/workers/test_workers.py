@@ -78,6 +78,14 @@ def test_an_error_breaks_the_task_and_nothing_else(workers, name):
     assert found[1] == Finished(1, {"value": 8})
 
 
+def test_an_error_tells_the_line_but_not_whose_folder(workers):
+    workers.submit(task(0, "raise_error"))
+    error = collect(workers, 1)[0].error
+    assert 'worker_faults.py", line' in error
+    assert "the function has a bug" in error
+    assert str(Path(__file__).parents[2]) not in error
+
+
 def test_an_unknown_module_is_named(workers):
     workers.submit(Task(0, "no_such_module_anywhere:f", {}))
     assert "no_such_module_anywhere" in collect(workers, 1)[0].error
