@@ -34,6 +34,6 @@ best() {  # SCHEDULE: the best found layer of the evaluations with 400 steps
 
 best_three b-evolution recipes/paper_b.toml bn-relu evonorm-b0
 best_three s-evolution recipes/paper_s.toml evonorm-s0
-evaluate recipes/paper_b.toml 2000 -- bn-relu evonorm-b0 "$(best constant)"
-evaluate recipes/paper_s.toml 2000 -- "$(best cosine)"
+evaluate recipes/paper_b.toml 2000 --out docs/results/validation_b -- bn-relu evonorm-b0 "$(best constant)"
+evaluate recipes/paper_s.toml 2000 --out docs/results/validation_s -- "$(best cosine)"
 python reproduce/validation.py docs/results/validation
