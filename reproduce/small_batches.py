@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from evonorm.experiments.evaluate_layer import mean_and_spread
-from evonorm.experiments.records import add_record, read_records
 from evonorm.experiments.surroundings import commit
 from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe
 from evonorm.fitness.evaluate import number_of_threads
 from evonorm.fitness.proxy_task import ProxyTask
+from evonorm.journal.records import add_record, read_records
 from evonorm.layers import no_weight_decay
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Line, line_chart

@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evonorm.experiments.records import add_record, read_records
 from evonorm.experiments.settings import settings_to_table
 from evonorm.experiments.surroundings import commit
 from evonorm.fitness import FitnessRecipe, QualityRecipe, StabilityRecipe, screen
@@ -26,6 +25,7 @@ from evonorm.fitness.evaluate import number_of_threads
 from evonorm.fitness.ladder import look, rung_name, running_loss
 from evonorm.fitness.proxy_task import ProxyTask
 from evonorm.graph import CATALOG, Graph, sample_graph
+from evonorm.journal.records import add_record, read_records
 from evonorm.models import ANCHORS, model_cost
 from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
 

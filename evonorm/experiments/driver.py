@@ -107,7 +107,7 @@ class Driver:
         spent = {
             "candidates": self.search.candidates,
             "steps": self.search.known_steps,
-            "proposals": self.search.proposed - len(self.search.references),
+            "proposals": max(0, self.search.proposed - len(self.search.references)),
         }
         bounds = self.budget.to_json()
         return {name: max(0, bounds[name] - done) for name, done in spent.items() if bounds[name] is not None}

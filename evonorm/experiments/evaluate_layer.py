@@ -14,6 +14,7 @@ from evonorm.experiments.evaluation_task import PERSONS_IDEA, outcome_of
 from evonorm.experiments.recipe_file import read_recipe_file
 from evonorm.experiments.settings import read_settings, settings_to_table
 from evonorm.fitness import FitnessRecipe, Progress, evaluate
+from evonorm.fitness.finished_stages import FinishedStages
 from evonorm.graph import CATALOG, Graph
 from evonorm.journal import Failed, Outcome, Rejected, Scores, outcome_from_json, outcome_to_json
 from evonorm.layers import create_layer
@@ -143,7 +144,7 @@ def _kept(place: Path | None) -> Outcome | None:
 
 
 def _keep(job: Job, outcome: Outcome) -> None:
-    """Writes the outcome, which is the sign that this evaluation is done, and drops its checkpoints."""
+    """Writes the outcome, which is the sign that this evaluation is done, and drops what it would go on from."""
     place = job.place
     if place is None:
         return
@@ -157,8 +158,8 @@ def _keep(job: Job, outcome: Outcome) -> None:
     partly = place / "outcome.partial"
     partly.write_text(json.dumps(record, indent=1))
     partly.replace(place / "outcome.json")
-    for checkpoint in place.glob("*.pt"):
-        checkpoint.unlink()
+    for left in (*place.glob("*.pt"), place / FinishedStages.FILE):
+        left.unlink(missing_ok=True)
 
 
 def summary_rows(

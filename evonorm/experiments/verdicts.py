@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evonorm.experiments.records import add_record, read_records
 from evonorm.experiments.settings import settings_to_table
 from evonorm.fitness import FitnessRecipe, Progress
 from evonorm.fitness.evaluate import TESTS, number_of_threads
 from evonorm.fitness.proxy_task import ProxyTask
 from evonorm.graph import CATALOG
+from evonorm.journal.records import add_record, read_records
 from evonorm.training import keep_freed_memory
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from evonorm.fitness.finished_stages import FinishedStages
 from evonorm.fitness.ladder import climb
 from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
 from evonorm.fitness.quality import passes_quality
@@ -18,6 +19,8 @@ from evonorm.fitness.stability import passes_stability
 from evonorm.graph import Graph
 from evonorm.journal import Failed, Outcome, Rejected, Scores, Stage
 from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
+
+CHECKPOINT_EVERY = 50  # steps: half a minute of a CIFAR anchor
 
 Test = Callable[[ProxyTask, Watcher], tuple[bool, dict[str, Any]]]
 # Quality first: what it trains is not lost on a layer that passes, and most layers fail it on the first anchor.
@@ -39,13 +42,14 @@ def evaluate(
     `graph` may also be a layer's name ("bn-relu") or formula text. With `test_set` the last stages carry the accuracy
     on the test pictures too, which no search may look at. `hurdles` are the accuracies to reach on the rungs of the
     recipe's ladder, if it has one, and `ceilings` the half-way losses above which they give up. With `checkpoints`, a
-    folder, training is stored at each validation and goes on from there when the same evaluation is begun again; the
-    tests, which are short, run anew. Mistakes of the caller (no data, an unknown name) raise.
+    folder, the stages that the layer came through stay there, and so does a training in progress: when the same
+    evaluation is begun again, it goes on from there. Mistakes of the caller (no data, an unknown name) raise.
     """
     keep_freed_memory()
     if isinstance(graph, Graph) and not graph.reads("x"):
         return Rejected("reads_x", None, {"formula": str(graph)})
     stages: list[Stage] = []
+    finished = FinishedStages(checkpoints)
     watch = progress or (lambda _: None)
     with number_of_threads(recipe.threads):
         task_on = cache(lambda anchor: ProxyTask(graph, anchor, recipe, seed))
@@ -58,37 +62,58 @@ def evaluate(
                 task_on,
                 watch,
                 stages,
-                lambda: _ask("stability", map(task_on, recipe.anchors), watch, stages),
+                lambda: _ask("stability", map(task_on, recipe.anchors), watch, stages, finished),
             )
             if rejected is not None:
                 return rejected
-            return _judge([task_on(anchor) for anchor in recipe.anchors], watch, stages, test_set, checkpoints)
+            tasks = [task_on(anchor) for anchor in recipe.anchors]
+            return _judge(tasks, watch, stages, finished, test_set, checkpoints)
         except (RuntimeError, MemoryError, ArithmeticError) as error:  # torch's own; what a caller did wrong goes on
             return Failed(f"{type(error).__name__}: {error}", tuple(stages))
 
 
 def _judge(
-    tasks: list[ProxyTask], watch: Watcher, stages: list[Stage], test_set: bool, checkpoints: Path | None
+    tasks: list[ProxyTask],
+    watch: Watcher,
+    stages: list[Stage],
+    finished: FinishedStages,
+    test_set: bool,
+    checkpoints: Path | None,
 ) -> Outcome:
     for name in TESTS:
-        if rejected := _ask(name, tasks, watch, stages):
+        if rejected := _ask(name, tasks, watch, stages, finished):
             return rejected
     for task in tasks:
-        stages.append(_train(task, watch, test_set, checkpoints))
+        if known := finished.find("training", task.anchor.name):
+            stages.append(known)
+            continue
+        stages.append(_train(task, watch, steps_behind(stages, task), test_set, checkpoints))
         if "accuracy" not in stages[-1].figures:
             return Rejected("training", task.anchor.name, stages[-1].figures, tuple(stages))
+        finished.add(stages[-1])
     return Scores({stage.anchor: stage.figures["accuracy"] for stage in stages[-len(tasks) :]}, tuple(stages))
 
 
-def _ask(name: str, tasks: Iterable[ProxyTask], watch: Watcher, stages: list[Stage]) -> Rejected | None:
+def steps_behind(stages: list[Stage], task: ProxyTask) -> int:
+    """How far earlier stages took the task's run, in this process or in one that was stopped."""
+    return sum(stage.steps for stage in stages if stage.anchor == task.anchor.name and stage.name != "stability")
+
+
+def _ask(
+    name: str, tasks: Iterable[ProxyTask], watch: Watcher, stages: list[Stage], finished: FinishedStages
+) -> Rejected | None:
     """Takes a test on every anchor until one turns the layer down; once, though a rung may have asked before."""
     if any(stage.name == name for stage in stages):
         return None
     for task in tasks:
+        if known := finished.find(name, task.anchor.name):
+            stages.append(known)
+            continue
         stage, passed = _test(name, task, watch)
         stages.append(stage)
         if not passed:
             return Rejected(name, task.anchor.name, stage.figures, tuple(stages))
+        finished.add(stage)
     return None
 
 
@@ -99,18 +124,19 @@ def _test(name: str, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
     return Stage(name, task.anchor.name, steps, time.perf_counter() - start, figures), passed
 
 
-def _train(task: ProxyTask, watch: Watcher, test_set: bool, checkpoints: Path | None) -> Stage:
-    """Takes the task's run from the quality test to the recipe's last step; without an accuracy if it blew up."""
-    start, first, recipe = time.perf_counter(), task.run.step, task.recipe.training
+def _train(task: ProxyTask, watch: Watcher, first: int, test_set: bool, checkpoints: Path | None) -> Stage:
+    """Takes the task's run from step `first` to the recipe's last one; without an accuracy if it blew up."""
+    start, recipe = time.perf_counter(), task.recipe.training
     checkpoint = checkpoints / f"{task.anchor.name}.pt" if checkpoints else None
     if checkpoint and checkpoint.exists():
         load_checkpoint(task.run, checkpoint)
 
     def on_step(run: TrainingRun) -> None:
-        if checkpoint and recipe.validates_at(run.step):
+        if checkpoint and (run.step % CHECKPOINT_EVERY == 0 or recipe.validates_at(run.step)):
             save_checkpoint(run, checkpoint)
         watch(Progress("training", task.anchor.name, run.step, recipe.steps, {"loss": run.losses[-1]}))
 
+    task.run.advance(first, on_step=on_step)  # again, where a process that was stopped left no checkpoint behind
     ending = task.run.advance(recipe.steps, task.validate, on_step)
     figures: dict[str, Any] = {"ending": ending, "step": task.run.step}
     if ending != "non_finite_loss":

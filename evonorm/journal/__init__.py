@@ -3,7 +3,7 @@
 Read `outcomes.py` and `proposals.py` first (the values), then `journal.py` (the one writer) and `reader.py` (everybody
 else). `ranking.py` says which functions are best, `schema.py` opens and checks files, `digest.py` says whether two
 searches are equal, `transfer.py` carries a run to another machine, `lock.py` keeps a second driver out, `run_folder.py`
-finds a run by its name.
+finds a run by its name. Beside the journal, `records.py`: results of long work without a search, a line each.
 """
 
 from evonorm.journal.digest import journal_digest as journal_digest

@@ -65,9 +65,7 @@ class TrainingRun:
         """
         with torch.random.fork_rng(devices=[]):
             torch.set_rng_state(self.random_state)
-            ending = self._advance(until, validate, on_step)
-            self.random_state = torch.get_rng_state()
-        return ending
+            return self._advance(until, validate, on_step)
 
     def _advance(
         self,
@@ -81,6 +79,7 @@ class TrainingRun:
                 return "out_of_time"
             start = time.perf_counter()
             finite = self._update()
+            self.random_state = torch.get_rng_state()  # here and not at the end: callbacks store the run
             self.seconds += time.perf_counter() - start
             if not finite:
                 return "non_finite_loss"

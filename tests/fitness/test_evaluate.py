@@ -120,19 +120,36 @@ def test_threads_and_generator_are_the_callers_again_and_progress_is_told():
     ]
 
 
-def test_an_interrupted_evaluation_goes_on_from_its_checkpoint(tmp_path):
-    recipe = replace(RECIPE, training=TrainingRecipe(steps=6, validate_every=2))
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_an_interrupted_evaluation_repeats_no_stage_and_goes_on_within_one(tmp_path, elsewhere):
+    recipe = replace(
+        RECIPE,
+        anchors=("resnet-nano", "mobilenet-nano"),
+        training=TrainingRecipe(steps=6, schedule="cosine", validate_every=2),
+    )
 
-    def stop_at_five(event):
-        if (event.stage, event.step) == ("training", 5):
+    def stop_in_the_second_training(event):
+        if (event.stage, event.anchor, event.step) == ("training", "mobilenet-nano", 5):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        evaluate("evonorm-b0", recipe, seed=0, progress=stop_at_five, checkpoints=tmp_path)
+        evaluate("evonorm-b0", recipe, seed=0, progress=stop_in_the_second_training, checkpoints=tmp_path)
+    if elsewhere:  # checkpoints are large and stay behind
+        for checkpoint in tmp_path.glob("*.pt"):
+            checkpoint.unlink()
     seen = []
     resumed = evaluate("evonorm-b0", recipe, seed=0, progress=seen.append, checkpoints=tmp_path)
-    assert [event.step for event in seen if event.stage == "training"] == [5, 6]
+    steps = range(1, 7) if elsewhere else (5, 6)
+    assert [(event.stage, event.anchor, event.step) for event in seen] == [
+        ("training", "mobilenet-nano", step) for step in steps
+    ]
     assert without_times(resumed) == without_times(evaluate("evonorm-b0", recipe, seed=0))
+
+
+def test_a_test_that_turned_a_layer_down_is_not_taken_for_passed(tmp_path):
+    recipe = replace(RECIPE, quality=QualityRecipe(2, accuracy=0.99))
+    outcomes = [evaluate("bn-relu", recipe, seed=0, checkpoints=tmp_path) for _ in range(2)]
+    assert all(isinstance(outcome, Rejected) for outcome in outcomes)
 
 
 def test_the_test_pictures_are_read_only_when_asked_for(monkeypatch):

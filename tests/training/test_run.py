@@ -66,6 +66,20 @@ def test_a_resumed_checkpoint_is_the_same_run_bit_for_bit(tmp_path):
     assert torch.equal(weights(resumed), weights(straight))
 
 
+def test_a_checkpoint_of_a_run_in_progress_goes_on_with_its_own_chance(tmp_path):
+    data, straight = load_data("digits"), small_run(load_data("digits"), dropout=0.3)
+
+    def store(run):
+        if run.step == 3:
+            save_checkpoint(run, tmp_path / "checkpoint.pt")
+
+    straight.advance(6, on_step=store)
+    resumed = small_run(data, dropout=0.3)
+    load_checkpoint(resumed, tmp_path / "checkpoint.pt")
+    resumed.advance(6)
+    assert resumed.losses == straight.losses
+
+
 def test_a_checkpoint_of_another_recipe_or_kind_is_refused(tmp_path):
     data = load_data("digits")
     save_checkpoint(small_run(data), tmp_path / "checkpoint.pt")

@@ -1,6 +1,6 @@
 from concurrent.futures import ProcessPoolExecutor
 
-from evonorm.experiments.records import add_record, read_records
+from evonorm.journal.records import add_record, read_records
 
 
 def add_many(path, who):
