@@ -3,7 +3,8 @@
     python reproduce/journal_stories.py NAME [NAME ...] --runs runs
 
 1. How many come near or past a reference on each anchor. The paper: none of 5000 random layers is ahead of BN-ReLU.
-2. Whether anchors order layers alike: rank correlations of pairs, with 95 % bootstrap intervals.
+2. Whether anchors order layers alike: who learns on one and not on the next, in the order in which they are asked, and
+   rank correlations of the scored for each pair, with 95 % bootstrap intervals.
 3. What the quality test alone saves: training steps with it, and without it.
 4. In how many steps of ascent unstable layers explode. The paper: many in fewer than 5.
 5. Pareto against Average selection on the recorded scores: how far ahead a winner is on each anchor.
@@ -47,6 +48,23 @@ def sparsity_rows(scores: Sequence[Scores], references: Mapping[str, Scores]) ->
     for name, reference in references.items():
         ahead = table >= [reference.accuracies[anchor] for anchor in anchors]
         rows.append([f"at least {name}", *map(str, ahead.sum(axis=0)), str(ahead.all(axis=1).sum())])
+    return rows
+
+
+def learning_rows(outcomes: Sequence[Outcome], anchors: Sequence[str]) -> list[list[str]]:
+    """What the quality test found on each anchor; only who learns on one is asked on the next."""
+    rows = []
+    for anchor in anchors:
+        asked = [
+            (stage.figures, isinstance(each, Rejected) and (each.test, each.anchor) == ("quality", anchor))
+            for each in outcomes
+            for stage in each.stages
+            if (stage.name, stage.anchor) == ("quality", anchor)
+        ]
+        blew_up = sum("accuracy" not in figures for figures, _ in asked)
+        learnt = [figures["accuracy"] for figures, turned_down in asked if not turned_down]
+        best = f"{100 * max(learnt):.1f}" if learnt else "-"
+        rows.append([anchor, *map(str, (len(asked), blew_up, len(asked) - blew_up - len(learnt), len(learnt))), best])
     return rows
 
 
@@ -115,6 +133,8 @@ def main() -> None:
                 if isinstance(each.outcome, Scores)
             }
         print(f"## {name}\n\n- {quality_story(outcomes, fitness)}\n- {stability_story(outcomes)}\n")
+        heads = ["quality test", "asked", "not finite", "do not learn", "learn", "best, %"]
+        print(markdown_table(heads, learning_rows(outcomes, fitness["anchors"])))
         scores = [each for each in outcomes if isinstance(each, Scores)]
         if len(scores) > 1:
             heading, anchors = f"{len(scores)} scored", sorted(scores[0].accuracies)

@@ -100,3 +100,21 @@ def test_ahead_on_all_anchors_is_counted_for_each_layer():
     assert stories.sparsity_rows(scores, reference) == [["at least bn-relu", "2", "2", "1"]]
     assert [row[0] for row in stories.pair_rows(scores)] == ["a, b"]
     assert stories.pair_rows(scores)[0][1].startswith("-0.50 [")
+
+
+def test_who_learns_on_one_anchor_is_asked_on_the_next():
+    from evonorm.journal import Rejected, Stage
+
+    stories = story("journal_stories")
+    learns, fails = ({"accuracy": accuracy} for accuracy in (0.3, 0.1))
+    passed = Stage("quality", "a", 60, 1.0, learns)
+    outcomes = [
+        Rejected("quality", "a", fails, (Stage("quality", "a", 60, 1.0, fails),)),
+        Rejected("quality", "a", {"step": 3}, (Stage("quality", "a", 3, 1.0, {"step": 3}),)),
+        Rejected("quality", "b", fails, (passed, Stage("quality", "b", 60, 1.0, fails))),
+        Rejected("stability", "a", {"step": 3}, (passed, Stage("quality", "b", 60, 1.0, learns))),
+    ]
+    assert stories.learning_rows(outcomes, ["a", "b"]) == [
+        ["a", "4", "1", "1", "2", "30.0"],
+        ["b", "2", "0", "1", "1", "30.0"],
+    ]
