@@ -1,9 +1,10 @@
 #!/bin/sh
 # The paper's two observations on its search space: of 5000 random layers next to none is good (the paper: none beats
-# BN-ReLU), and what is good on one net need not be on another. Histograms, pairs of anchors and the funnel are in the report.
+# BN-ReLU), and what is good on one net need not be on another. Half an hour of two cores; goes on where it was stopped.
 . "$(dirname "$0")/begin.sh"
 
 search random-study recipes/random_study.toml --proposals 5000
 evonorm top random-study
-evonorm report random-study --out docs/results/random-study
+evonorm status random-study
+python reproduce/observations.py random-study --out docs/results/random-study
 python reproduce/journal_stories.py random-study

@@ -118,3 +118,19 @@ def test_who_learns_on_one_anchor_is_asked_on_the_next():
         ["a", "4", "1", "1", "2", "30.0"],
         ["b", "2", "0", "1", "1", "30.0"],
     ]
+
+
+def test_observations_count_who_blew_up_as_chance_and_pair_who_was_asked_twice():
+    from evonorm.graph import Graph
+    from evonorm.journal import Candidate, Proposal, Rejected, Stage
+
+    observations = story("observations")
+    stages = [Stage("quality", "a", 60, 1.0, {"accuracy": 0.31}), Stage("quality", "b", 5, 1.0, {"step": 5})]
+    proposal = Proposal(0, Graph.parse("x"), "random", 0)
+    candidate = Candidate(proposal, Rejected("quality", "b", {"step": 5}, tuple(stages)))
+    twice = observations.looked_at(candidate)
+    assert twice == {"a": 31.0, "b": 10.0}
+    histogram, other, pair = observations.figures_of(["a", "b"], [twice, {"a": 12.0}], {"bn-relu": twice})
+    assert [row for row in histogram.rows if row[2]] == [(12.0, 13.0, 1), (31.0, 32.0, 1)]
+    assert [row for row in other.rows if row[2]] == [(10.0, 11.0, 1)]
+    assert pair.rows == [(31.0, 10.0)]
