@@ -5,11 +5,10 @@
 # steps. About five hours of two cores; goes on where it was stopped.
 . "$(dirname "$0")/begin.sh"
 
-on=""
 evaluate() {  # RECIPE STEPS OPTION... -- LAYER...: with two workers, one core each
     recipe=$1 steps=$2
     shift 2
-    $on evonorm evaluate --recipe "$recipe" --set "fitness.training.steps=$steps" --set fitness.threads=1 --workers 2 \
+    evonorm evaluate --recipe "$recipe" --set "fitness.training.steps=$steps" --set fitness.threads=1 --workers 2 \
         --test-set --keep docs/results/validation "$@"
 }
 
@@ -36,9 +35,8 @@ best() {  # SCHEDULE: the best found layer of the evaluations with 400 steps
 best_three b-evolution recipes/paper_b.toml bn-relu evonorm-b0
 best_three s-evolution recipes/paper_s.toml evonorm-s0
 best_b=$(best constant) best_s=$(best cosine)
-on="taskset --cpu-list 0"  # side by side: one layer each is unknown
 evaluate recipes/paper_b.toml 2000 --workers 1 --out docs/results/validation_b -- bn-relu evonorm-b0 "$best_b" &
-on="taskset --cpu-list 1"
+beside=$!
 evaluate recipes/paper_s.toml 2000 --workers 1 --out docs/results/validation_s -- "$best_s"
-wait
+wait "$beside"
 python reproduce/validation.py docs/results/validation

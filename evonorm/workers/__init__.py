@@ -1,7 +1,7 @@
 """Who computes. A worker runs a function by its dotted name on JSON and gives JSON back; no object crosses over.
 
-Read `interface.py` first; `inline.py` computes in the driver itself, `processes.py` in pinned child processes, each of
-which runs `child.py`.
+Read `interface.py` first; `inline.py` computes in the driver itself, `processes.py` in child processes, each of
+which runs `child.py` on the cores that `cores.py` gives it.
 """
 
 from evonorm.workers.inline import InlineWorkers as InlineWorkers

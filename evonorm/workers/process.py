@@ -104,11 +104,6 @@ class WorkerProcess:
         os.close(self.results)
 
 
-def free_cores() -> list[int]:
-    """The cores that this process was given; none where the system cannot pin."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-
-
 def process_start_time(pid: int) -> str | None:
     """Tells a living process from any other with its pid, also after a restart; None if there is none to be seen."""
     try:

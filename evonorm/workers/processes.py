@@ -7,8 +7,9 @@ import time
 from collections import deque
 from pathlib import Path
 
+from evonorm.workers.cores import Cores
 from evonorm.workers.interface import Broken, Finished, Report, Task, TimeLimit, WorkerNote, no_limit
-from evonorm.workers.process import WorkerProcess, free_cores
+from evonorm.workers.process import WorkerProcess
 
 LOOK_EVERY = 0.25  # seconds between looks at clocks and memory
 MOST_PER_LOOK = 1.0  # seconds that can pass between looks; more means that the whole machine stood still
@@ -28,7 +29,7 @@ class ProcessWorkers:
         self.capacity = number
         self.time_limit: TimeLimit = no_limit
         self.threads = threads
-        self.cores = free_cores() if pin else []
+        self._cores = Cores(number * threads) if pin else None
         self.memory = int((memory_gb or _machine_memory_gb() * 0.8 / number) * 2**30)
         self._log = (log or Path(os.devnull)).open("ab")
         self._queue: deque[Task] = deque()
@@ -64,14 +65,16 @@ class ProcessWorkers:
         self._workers.clear()
         self._selector.close()
         self._log.close()
+        if self._cores:
+            self._cores.release()
 
     def pids(self) -> list[int]:
         return [worker.pid for worker in self._workers.values()]
 
     def _start(self, place: int) -> None:
-        first = place * self.threads
-        cores = [self.cores[(first + i) % len(self.cores)] for i in range(self.threads)] if self.cores else []
-        worker = WorkerProcess(place, sorted(set(cores)), self.threads, self._log)
+        first, order = place * self.threads, self._cores.order if self._cores else []
+        cores = sorted({order[(first + i) % len(order)] for i in range(self.threads)}) if order else []
+        worker = WorkerProcess(place, cores, self.threads, self._log)
         self._workers[place] = worker
         self._selector.register(worker.results, selectors.EVENT_READ, worker)
         details = {"worker": place, "pid": worker.pid, "started": worker.start_time, "cores": cores}

@@ -20,6 +20,7 @@ from evonorm.workers import (
     child,
     create_workers,
 )
+from evonorm.workers.cores import Cores
 from evonorm.workers.process import end_leftovers, process_start_time
 
 KINDS = {"inline": InlineWorkers, "one process": lambda: ProcessWorkers(1), "two processes": lambda: ProcessWorkers(2)}
@@ -174,6 +175,34 @@ def test_workers_are_pinned_within_what_the_driver_was_given():
     assert set(cores) <= set(given)
     assert found[2].result["threads"] == "1"
     assert len({found[n].result["pid"] for n in (2, 3)}) == 1 or len(given) == 1 or len(set(cores)) == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="this system cannot pin")
+def test_drivers_side_by_side_take_different_cores_while_there_are_any(monkeypatch):
+    monkeypatch.setattr("evonorm.workers.cores.NAME", f"evonorm test {os.getpid()}")
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {3, 5, 8})
+    first, second = Cores(1), Cores(2)
+    assert [first.order[0], *second.order[:2]] == [3, 5, 8]
+    assert Cores(2).order == [3, 5, 8]  # none is free, so all are shared
+    second.release()
+    third = Cores(1)
+    assert third.order == [5, 3, 8]
+    for each in (first, third):
+        each.release()
+
+
+def test_a_worker_goes_where_no_other_driver_is(monkeypatch):
+    monkeypatch.setattr("evonorm.workers.cores.NAME", f"evonorm test {os.getpid()}")
+    drivers = [ProcessWorkers(1), ProcessWorkers(1)]
+    try:
+        for workers in drivers:
+            workers.submit(task(0, "describe"))
+        cores = [collect(workers, 1)[0].result["cores"] for workers in drivers]
+    finally:
+        for workers in drivers:
+            workers.close()
+    if hasattr(os, "sched_getaffinity") and len(os.sched_getaffinity(0)) > 1:
+        assert len({*cores[0], *cores[1]}) == 2
 
 
 def test_without_pinning_a_worker_may_use_every_core():
