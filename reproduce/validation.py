@@ -75,11 +75,11 @@ def difference(ours: Sequence[float], theirs: Sequence[float], spread: float, fr
 
 
 def rows(found: Accuracies, anchors: Sequence[str]) -> list[list[str]]:
-    """A row a layer: mean and number of seeds on each anchor; then its differences to each reference."""
+    """A row a layer, references first: mean and number of seeds on each anchor; then its differences to references."""
     spreads = spreads_of(found, anchors)
     table = []
-    for layer, on in found.items():
-        table.append([layer, "test %", *(_mean(on[anchor]) for anchor in anchors)])
+    for layer, on in sorted(found.items(), key=lambda each: (each[0] not in REFERENCES, each[0])):
+        table.append([f"`{layer}`", "test %", *(_mean(on[anchor]) for anchor in anchors)])
         table += [
             ["", f"less {name}", *(difference(on[a], found[name][a], *spreads[a]) for a in anchors)]
             for name in REFERENCES

@@ -71,7 +71,8 @@ def test_test_pictures_choose_nothing(validation, tmp_path):
         "2000 steps, constant learning rate": 1,
     }
     rows = validation.rows(validation.accuracies_of(records), ["a"])
-    assert ["x / std_wh(x)", "test %", "**10.0** (n = 1)"] in rows
+    assert [row[0] for row in rows if row[0]] == ["`bn-relu`", "`x / rms_wh(x)`", "`x / std_wh(x)`"]
+    assert ["`x / std_wh(x)`", "test %", "**10.0** (n = 1)"] in rows
     assert ["", "less bn-relu", "-80.0"] in rows
 
 
