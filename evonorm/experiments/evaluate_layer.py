@@ -14,7 +14,7 @@ from evonorm.experiments.evaluation_task import PERSONS_IDEA, outcome_of
 from evonorm.experiments.recipe_file import read_recipe_file
 from evonorm.experiments.settings import read_settings, settings_to_table
 from evonorm.fitness import FitnessRecipe, Progress, evaluate
-from evonorm.fitness.finished_stages import FinishedStages
+from evonorm.fitness.stage_log import StageLog
 from evonorm.graph import CATALOG, Graph
 from evonorm.journal import Failed, Outcome, Rejected, Scores, outcome_from_json, outcome_to_json
 from evonorm.layers import create_layer
@@ -158,7 +158,7 @@ def _keep(job: Job, outcome: Outcome) -> None:
     partly = place / "outcome.partial"
     partly.write_text(json.dumps(record, indent=1))
     partly.replace(place / "outcome.json")
-    for left in (*place.glob("*.pt"), place / FinishedStages.FILE):
+    for left in (*place.glob("*.pt"), place / StageLog.FILE):
         left.unlink(missing_ok=True)
 
 

@@ -1,8 +1,8 @@
 """How good a layer is, the paper's way. Read `evaluate.py` first: quality, stability, then training on each anchor.
 
 `proxy_task.py` puts a layer into an anchor with its pictures, `quality.py` and `stability.py` are the two tests that
-reject, `recipe.py` has everything that can be chosen, `finished_stages.py` what a stopped evaluation goes on from. Not
-the paper's: `free_checks.py` turns hopeless graphs down before anything trains, `bend.py` and `depth_signal.py` those
+reject, `recipe.py` has everything that can be chosen, `stage_log.py` what a stopped evaluation goes on from. Not the
+paper's: `free_checks.py` turns hopeless graphs down before anything trains, `bend.py` and `depth_signal.py` those
 that a deep net has no use for, `ladder.py` the rest as cheaply as it can.
 """
 

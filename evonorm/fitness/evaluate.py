@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from evonorm.fitness.finished_stages import FinishedStages
 from evonorm.fitness.ladder import climb
 from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
 from evonorm.fitness.quality import passes_quality
 from evonorm.fitness.recipe import FitnessRecipe
 from evonorm.fitness.stability import passes_stability
+from evonorm.fitness.stage_log import StageLog
 from evonorm.graph import Graph
 from evonorm.journal import Failed, Outcome, Rejected, Scores, Stage
 from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
@@ -48,8 +48,7 @@ def evaluate(
     keep_freed_memory()
     if isinstance(graph, Graph) and not graph.reads("x"):
         return Rejected("reads_x", None, {"formula": str(graph)})
-    stages: list[Stage] = []
-    finished = FinishedStages(checkpoints)
+    log = StageLog(checkpoints)
     watch = progress or (lambda _: None)
     with number_of_threads(recipe.threads):
         task_on = cache(lambda anchor: ProxyTask(graph, anchor, recipe, seed))
@@ -61,59 +60,43 @@ def evaluate(
                 ceilings,
                 task_on,
                 watch,
-                stages,
-                lambda: _ask("stability", map(task_on, recipe.anchors), watch, stages, finished),
+                log.stages,
+                lambda: _ask("stability", map(task_on, recipe.anchors), watch, log),
             )
             if rejected is not None:
                 return rejected
-            tasks = [task_on(anchor) for anchor in recipe.anchors]
-            return _judge(tasks, watch, stages, finished, test_set, checkpoints)
+            return _judge([task_on(anchor) for anchor in recipe.anchors], watch, log, test_set)
         except (RuntimeError, MemoryError, ArithmeticError) as error:  # torch's own; what a caller did wrong goes on
-            return Failed(f"{type(error).__name__}: {error}", tuple(stages))
+            return Failed(f"{type(error).__name__}: {error}", tuple(log.stages))
 
 
-def _judge(
-    tasks: list[ProxyTask],
-    watch: Watcher,
-    stages: list[Stage],
-    finished: FinishedStages,
-    test_set: bool,
-    checkpoints: Path | None,
-) -> Outcome:
+def _judge(tasks: list[ProxyTask], watch: Watcher, log: StageLog, test_set: bool) -> Outcome:
     for name in TESTS:
-        if rejected := _ask(name, tasks, watch, stages, finished):
+        if rejected := _ask(name, tasks, watch, log):
             return rejected
     for task in tasks:
-        if known := finished.find("training", task.anchor.name):
-            stages.append(known)
+        anchor = task.anchor.name
+        if log.recall("training", anchor):
             continue
-        stages.append(_train(task, watch, steps_behind(stages, task), test_set, checkpoints))
-        if "accuracy" not in stages[-1].figures:
-            return Rejected("training", task.anchor.name, stages[-1].figures, tuple(stages))
-        finished.add(stages[-1])
-    return Scores({stage.anchor: stage.figures["accuracy"] for stage in stages[-len(tasks) :]}, tuple(stages))
+        stage = _train(task, watch, log.steps_on(anchor), test_set, log.checkpoint(anchor))
+        passed = "accuracy" in stage.figures
+        log.add(stage, passed)
+        if not passed:
+            return Rejected("training", anchor, stage.figures, tuple(log.stages))
+    return Scores({stage.anchor: stage.figures["accuracy"] for stage in log.stages[-len(tasks) :]}, tuple(log.stages))
 
 
-def steps_behind(stages: list[Stage], task: ProxyTask) -> int:
-    """How far earlier stages took the task's run, in this process or in one that was stopped."""
-    return sum(stage.steps for stage in stages if stage.anchor == task.anchor.name and stage.name != "stability")
-
-
-def _ask(
-    name: str, tasks: Iterable[ProxyTask], watch: Watcher, stages: list[Stage], finished: FinishedStages
-) -> Rejected | None:
+def _ask(name: str, tasks: Iterable[ProxyTask], watch: Watcher, log: StageLog) -> Rejected | None:
     """Takes a test on every anchor until one turns the layer down; once, though a rung may have asked before."""
-    if any(stage.name == name for stage in stages):
+    if any(stage.name == name for stage in log.stages):
         return None
     for task in tasks:
-        if known := finished.find(name, task.anchor.name):
-            stages.append(known)
+        if log.recall(name, task.anchor.name):
             continue
         stage, passed = _test(name, task, watch)
-        stages.append(stage)
+        log.add(stage, passed)
         if not passed:
-            return Rejected(name, task.anchor.name, stage.figures, tuple(stages))
-        finished.add(stage)
+            return Rejected(name, task.anchor.name, stage.figures, tuple(log.stages))
     return None
 
 
@@ -124,10 +107,9 @@ def _test(name: str, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
     return Stage(name, task.anchor.name, steps, time.perf_counter() - start, figures), passed
 
 
-def _train(task: ProxyTask, watch: Watcher, first: int, test_set: bool, checkpoints: Path | None) -> Stage:
+def _train(task: ProxyTask, watch: Watcher, first: int, test_set: bool, checkpoint: Path | None) -> Stage:
     """Takes the task's run from step `first` to the recipe's last one; without an accuracy if it blew up."""
     start, recipe = time.perf_counter(), task.recipe.training
-    checkpoint = checkpoints / f"{task.anchor.name}.pt" if checkpoints else None
     if checkpoint and checkpoint.exists():
         load_checkpoint(task.run, checkpoint)
 
