@@ -1,9 +1,16 @@
+import contextlib
+import json
+import subprocess
+import sys
+import time
+
 import pytest
 
 from evonorm.experiments import evaluate_layer, verdicts
 from evonorm.experiments.evaluate_layer import Measurement, check_layers, evaluate_layers, summary_notes, summary_rows
 from evonorm.fitness import FitnessRecipe, QualityRecipe, StabilityRecipe
-from evonorm.journal import Failed, Rejected, Scores, Stage
+from evonorm.fitness.stage_log import StageLog
+from evonorm.journal import Failed, Rejected, Scores, Stage, outcome_from_json
 from evonorm.training import TrainingRecipe
 
 RECIPE = FitnessRecipe(
@@ -51,6 +58,40 @@ def test_a_worker_that_breaks_is_told_and_tried_again_the_next_time(tmp_path, mo
     broken = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path, workers=1)
     assert isinstance(broken[0].outcome, Failed)
     assert not list(tmp_path.rglob("outcome.json"))
+
+
+@pytest.mark.slow
+def test_the_command_ends_as_if_it_had_not_been_killed(tmp_path):
+    pytest.importorskip("sklearn")
+    command = [sys.executable, "-m", "evonorm", "evaluate", "bn-relu", "evonorm-b0", "--recipe", "recipes/smoke.toml"]
+    command += ["--set", "fitness.training.steps=60", "--set", "fitness.quality.accuracy=0", "--workers", "2"]
+
+    def outcomes(folder):
+        records = [json.loads(path.read_text()) for path in folder.glob("*/outcome.json")]
+        found = [Measurement(each["layer"], each["seed"], outcome_from_json(each["outcome"])) for each in records]
+        return sorted(without_times(each) for each in found)
+
+    subprocess.run([*command, "--keep", str(tmp_path / "straight")], check=True, capture_output=True)
+    assert len(outcomes(tmp_path / "straight")) == 2
+    killed = [*command, "--keep", str(tmp_path / "killed")]
+    for behind in (1, 8, 14):  # of the eighteen stages of both layers: in a test, and twice in a training
+        process = subprocess.Popen(killed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and stages_in(tmp_path / "killed") < behind:
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+    assert len(outcomes(tmp_path / "killed")) < 2, "killed too late to show anything"
+    subprocess.run(killed, check=True, capture_output=True)
+    assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "straight")
+    assert {path.name for path in tmp_path.glob("killed/*/*")} == {"outcome.json"}
+
+
+def stages_in(folder):
+    count = 0
+    for path in folder.glob(f"*/{StageLog.FILE}"):
+        with contextlib.suppress(FileNotFoundError):  # gone with its evaluation's end
+            count += path.read_bytes().count(b"\n")
+    return count
 
 
 def without_times(measurement):
