@@ -23,8 +23,9 @@ def leaderboard_text(rows: list[Ranked], references: list[Candidate]) -> Text:
         )
     for reference in references:
         figures = _columns(_figures(reference, anchors), widths)
+        runs = 0 if reference.outcome is None else 1
         text.append(
-            f"{'':4}{reference.proposal.name:>12}{1:4}{figures}   {reference.proposal.graph}\n", style="not bold dim"
+            f"{'':4}{reference.proposal.name:>12}{runs:4}{figures}   {reference.proposal.graph}\n", style="not bold dim"
         )
     return text
 
@@ -57,7 +58,7 @@ def _anchors(candidates: list[Candidate]) -> list[str]:
 
 def _columns(words: list[str], widths: list[int]) -> str:
     if len(words) == 1:
-        return f"{words[0]:>{sum(widths)}}"
+        return f"  {words[0]:>{sum(widths) - 2}}"
     return "".join(f"{word:>{width}}" for word, width in zip(words, widths, strict=True))
 
 

@@ -28,7 +28,8 @@ def run_status(folder: RunFolder, reader: Reader) -> Group:
     lines += [
         f"not reproducible: {why}" for why in sorted({body["why"] for _, body in reader.events("not reproducible")})
     ]
-    return Group(Text("\n".join(lines)), ledger_table(reader))
+    table = ledger_table(reader)
+    return Group(Text("\n".join(lines)), *([table] if table.row_count else []))
 
 
 def ledger_table(reader: Reader) -> Table:

@@ -4,7 +4,7 @@ import pytest
 
 from evonorm.experiments.leaderboard import leaderboard_text, row_json
 from evonorm.graph import Graph
-from evonorm.journal import Failed, Journal, Proposal, Reader, Rejected, Scores, leaderboard
+from evonorm.journal import Candidate, Failed, Journal, Proposal, Reader, Rejected, Scores, leaderboard
 
 S0, X, TANH = "x * sigmoid(v1 * x) / std_whcg(x)", "x + 0", "tanh(x)"
 
@@ -80,3 +80,11 @@ def test_ties_go_to_the_earlier_one_and_the_length_is_kept(reader):
     rows = [(formula, formula, scores(0.5, 0.5), False) for formula in (X, TANH, S0)]
     with reader(*rows) as journal:
         assert [row.candidate.proposal.index for row in leaderboard(journal, 2)] == [1, 2]
+
+
+def test_what_came_of_a_reference_stands_apart_from_its_number_of_runs():
+    proposal = Proposal(0, Graph.parse(S0), "reference", 0, name="evonorm-s0")
+    waits, fell = Candidate(proposal, None), Candidate(proposal, Rejected("quality", "a"))
+    lines = leaderboard_text([], [waits, fell]).plain.splitlines()
+    assert lines[1].split()[:4] == ["evonorm-s0", "0", "in", "work"]
+    assert lines[2].split()[:5] == ["evonorm-s0", "1", "rejected", "by", "quality"]
