@@ -13,6 +13,7 @@ from typing import Any
 from evonorm.experiments.evaluation_task import PERSONS_IDEA, outcome_of
 from evonorm.experiments.recipe_file import read_recipe_file
 from evonorm.experiments.settings import read_settings, settings_to_table
+from evonorm.experiments.surroundings import commit
 from evonorm.fitness import FitnessRecipe, Progress, evaluate
 from evonorm.fitness.stage_log import StageLog
 from evonorm.graph import CATALOG, Graph
@@ -71,12 +72,13 @@ def evaluate_layers(
         for layer in layers
     ]
     known = {job: _kept(job.place) for job in jobs}
+    code = commit() if keep else None  # now: by the end somebody may have committed something else
     unknown = [job for job in jobs if known[job] is None]
     for job, outcome in _in_workers(unknown, workers, watch) if workers else _in_this_process(unknown, watch):
         known[job] = outcome
         watch(job.layer, job.seed, None)
         if not isinstance(outcome, Failed):
-            _keep(job, outcome)
+            _keep(job, outcome, code)
     return [Measurement(job.layer, job.seed, outcome) for job, outcome in known.items() if outcome is not None]
 
 
@@ -143,7 +145,7 @@ def _kept(place: Path | None) -> Outcome | None:
     return outcome_from_json(json.loads((place / "outcome.json").read_text())["outcome"])
 
 
-def _keep(job: Job, outcome: Outcome) -> None:
+def _keep(job: Job, outcome: Outcome, code: str | None) -> None:
     """Writes the outcome, which is the sign that this evaluation is done, and drops what it would go on from."""
     place = job.place
     if place is None:
@@ -152,6 +154,7 @@ def _keep(job: Job, outcome: Outcome) -> None:
     record = {
         "layer": job.layer,
         "seed": job.seed,
+        "commit": code,
         "recipe": settings_to_table(job.recipe),
         "outcome": outcome_to_json(outcome),
     }

@@ -8,6 +8,7 @@ import pytest
 
 from evonorm.experiments import evaluate_layer, verdicts
 from evonorm.experiments.evaluate_layer import Measurement, check_layers, evaluate_layers, summary_notes, summary_rows
+from evonorm.experiments.surroundings import commit
 from evonorm.fitness import FitnessRecipe, QualityRecipe, StabilityRecipe
 from evonorm.fitness.stage_log import StageLog
 from evonorm.journal import Failed, Rejected, Scores, Stage, outcome_from_json
@@ -32,6 +33,7 @@ def test_kept_outcomes_are_not_measured_again(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     first = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path)
     assert [path.name for path in tmp_path.rglob("*.*")] == ["outcome.json"]
+    assert json.loads(next(tmp_path.rglob("outcome.json")).read_text())["commit"] == commit()
     monkeypatch.setattr(evaluate_layer, "evaluate", forbidden)
     assert evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path) == first
     with pytest.raises(AssertionError):
