@@ -38,7 +38,7 @@ Index = Annotated[int, typer.Argument(help="the candidate's number, as `evonorm 
 
 
 def search(
-    recipe: Annotated[Path, typer.Argument(help="a TOML file")] = Path("recipes/laptop.toml"),
+    recipe: Annotated[Path, typer.Argument(help="a TOML file, or laptop, paper_b, ...")] = Path("recipes/laptop.toml"),
     name: Annotated[str | None, typer.Option(help="of the run; by default the recipe's with a number")] = None,
     minutes: Minutes = None,
     candidates: Candidates = None,

@@ -69,6 +69,9 @@ def test_an_install_without_a_compiler_runs_in_eager_mode_and_says_why_once(tmp_
     assert len(warned) == 1, warned
     assert "native kernel is not used: it could not be loaded" in warned[0]
     assert "build it with" in warned[0]
+    assert {path.name for path in (installed / "evonorm/recipes").iterdir()} == {
+        path.name for path in (ROOT / "recipes").iterdir()
+    }
 
 
 @pytest.mark.slow

@@ -5,13 +5,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+SHIPPED = Path(__file__).parent.parent / "recipes"  # in a checkout a link to the folder beside the package
+
+
+def find_recipe(path: Path) -> Path:
+    """The file itself or, where there is none, the recipe of that name that ships with evonorm, e.g. for `laptop`."""
+    if path.is_file():
+        return path
+    shipped = SHIPPED / path.with_suffix(".toml").name
+    if path.parent in (Path(), Path("recipes")) and shipped.is_file():
+        return shipped
+    known = ", ".join(sorted(each.stem for each in SHIPPED.glob("*.toml")))
+    raise ValueError(f"there is no recipe {path}. Name a TOML file of yours, or one that ships with evonorm: {known}.")
+
 
 def read_recipe_file(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
     """The file's table after `changes` such as "fitness.training.steps=400"; what the keys mean is not checked here."""
     try:
-        table = tomllib.loads(path.read_text())
-    except FileNotFoundError:
-        raise ValueError(f"there is no recipe {path}. Recipes lie in the folder recipes/, e.g. laptop.toml.") from None
+        table = tomllib.loads(find_recipe(path).read_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}.") from None
     for change in changes:

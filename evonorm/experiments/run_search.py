@@ -16,6 +16,7 @@ from evonorm.experiments.budget import Budget
 from evonorm.experiments.driver import Driver
 from evonorm.experiments.evaluation_task import PROXY_TASK, data_used
 from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
+from evonorm.experiments.recipe_file import find_recipe
 from evonorm.experiments.references import ReferenceCache
 from evonorm.experiments.search_display import create_display
 from evonorm.experiments.settings import settings_to_table
@@ -43,7 +44,7 @@ def start_search(folder: RunFolder, recipe: Recipe, budget: Budget, console: Con
     with RunLock(folder.path):
         refuse_taken(folder)  # somebody may have been quicker
         if recipe_file:
-            folder.recipe.write_bytes(recipe_file.read_bytes())
+            folder.recipe.write_bytes(find_recipe(recipe_file).read_bytes())
         with Journal.create(folder.journal, header) as journal:
             return _run_session(folder, recipe, budget, journal, console)
 

@@ -6,7 +6,7 @@ import pytest
 
 from evonorm.experiments.evaluate_layer import read_fitness_recipe
 from evonorm.experiments.recipe import load_recipe
-from evonorm.experiments.recipe_file import read_recipe_file
+from evonorm.experiments.recipe_file import find_recipe, read_recipe_file
 
 RECIPE = Path("recipes/laptop.toml")
 
@@ -55,3 +55,21 @@ def test_changed_keys_are_checked_as_the_files_own():
         load_recipe(RECIPE, ["search.metod=random"])
     with pytest.raises(ValueError, match="steps"):
         read_fitness_recipe(RECIPE, ["fitness.training.steps=many"])
+
+
+@pytest.mark.parametrize("name", ["laptop", "laptop.toml", "recipes/laptop.toml"])
+def test_recipes_ship_with_the_package(name, tmp_path, monkeypatch):
+    expected = read_recipe_file(RECIPE)
+    monkeypatch.chdir(tmp_path)
+    assert read_recipe_file(Path(name)) == expected
+
+
+def test_a_file_of_ones_own_wins_and_another_folder_is_meant(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("laptop").mkdir()  # a folder is no recipe
+    Path("laptop.toml").write_text("seed = 7")
+    assert read_recipe_file(Path("laptop.toml")) == {"seed": 7}
+    assert read_recipe_file(Path("laptop"))["fitness"]
+    for missing in (tmp_path / "smoke.toml", Path("mine/smoke.toml"), Path("lap")):
+        with pytest.raises(ValueError, match=r"there is no recipe .*: laptop, paper_b, paper_s, random_study, smoke\."):
+            find_recipe(missing)
