@@ -18,7 +18,7 @@ def run_status(folder: RunFolder, reader: Reader) -> Group:
     sessions = reader.events("session started")
     lines = [
         f"run {folder.name}: {f'at work in process {owner}' if owner else 'not running'}",
-        f"begun {header['created']} at commit {header['commit']}, {len(sessions)} session(s)",
+        f"begun {header['created']} at commit {header['commit'] or 'unknown'}, {len(sessions)} session(s)",
         f"seed {header['seed']}, data {(header['data'] or {}).get('name', 'not named')}, journal {folder.journal}",
         f"{reader.proposed():,} proposed: {verdict_words(reader)}",
         f"{steps:,} training steps and {seconds / 60:.1f} worker minutes spent",

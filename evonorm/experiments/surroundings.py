@@ -20,8 +20,10 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str | None:
-    """The commit of the code that runs, with a + if files were changed since; None outside of a repository."""
+    """The commit of the code that runs, with a + if files were changed since; None outside of its repository."""
     folder = Path(evonorm.__file__).parent
+    if not _git(folder, "ls-files", "__init__.py"):  # e.g. installed into an environment inside another project
+        return None
     head = _git(folder, "rev-parse", "HEAD")
     changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
     return f"{head}+" if head and changed else head
