@@ -214,9 +214,9 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
         console.print(leaderboard_text(leaderboard(reader, 5), reader.references()), highlight=False, soft_wrap=True)
         console.print(run_status(folder, reader), highlight=False, soft_wrap=True)
     why = "Stopped" if ended == "stopped" else f"Its bound is met ({ended})"
-    again = "" if ended == "stopped" else " with a larger bound"
+    more = () if ended in ("stopped", "minutes") else (f"--{ended}", "MORE")  # minutes count from the next begin
     console.print(
-        f"{why}; all is written. Go on{again}: {folder.command('resume')}."
+        f"{why}; all is written. Go on: {folder.command('resume', *more)}."
         f" Look closer: {folder.command('show', 'CANDIDATE')}",
         highlight=False,
         soft_wrap=True,

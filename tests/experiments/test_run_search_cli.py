@@ -52,7 +52,7 @@ def evonorm(monkeypatch, capsys, place):
 def test_a_run_from_begin_to_export(evonorm, place):
     code, text = evonorm("search", "fake.toml", "--name", "first", "--candidates", 30)
     assert code == 0
-    assert "evonorm resume first" in text
+    assert "evonorm resume first --candidates MORE." in text
     assert "bn-relu" in text
     assert (place / "runs/first/recipe.toml").read_text() == RECIPE
 
