@@ -1,7 +1,7 @@
 #!/bin/sh
 # Are the layers that reproduce/search.sh found any good? The top 10 of each mode are judged again under fresh seeds; the
 # top 3 of these stand beside BN-ReLU and the paper's B0 and S0 on the paper's anchors, on test pictures that no search
-# has seen: 400 steps, two seeds; then 2000 steps for the best beside them. S layers by the paper's S recipe (cosine),
+# has seen: 400 steps, two seeds; then 2000 steps for the best of each. S layers by the paper's S recipe (cosine),
 # scaled to the steps. About six hours of two cores; goes on where it was stopped.
 . "$(dirname "$0")/begin.sh"
 
@@ -35,6 +35,6 @@ best() {  # SCHEDULE: the best found layer of the evaluations with 400 steps
 best_three b-evolution recipes/paper_b.toml bn-relu evonorm-b0
 best_three s-evolution recipes/paper_s.toml evonorm-s0
 best_b=$(best constant) best_s=$(best cosine)
-evaluate recipes/paper_b.toml 2000 --seeds 2 --out docs/results/validation_b -- bn-relu evonorm-b0 "$best_b"
-evaluate recipes/paper_s.toml 2000 --out docs/results/validation_s -- evonorm-s0 "$best_s"
+evaluate recipes/paper_b.toml 2000 --seeds 2 --out docs/results/validation_b -- bn-relu "$best_b" evonorm-b0
+evaluate recipes/paper_s.toml 2000 --out docs/results/validation_s -- "$best_s"
 python reproduce/validation.py docs/results/validation
