@@ -1,20 +1,22 @@
 """The paper's two observations on its search space, drawn from the journal of a random study.
 
     python reproduce/observations.py random-study --out docs/results/random-study
+    python reproduce/observations.py b-random --survivors --out docs/results/b-search/survivors
 
 1. Accuracies of random layers on each anchor when the quality test looks, beside the references at the same step. Who
    blew up counts as chance. Most layers fall on the first anchor and are not asked on the next.
-2. Those accuracies on pairs of anchors, for who was asked on both.
+2. Those accuracies on pairs of anchors, for who was asked on both. With --survivors, only of who came through every
+   test, at the end of the training.
 """
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
 
-from evonorm.journal import Candidate, RunFolder
+from evonorm.journal import Candidate, RunFolder, Scores
 from evonorm.report.chart_frame import Axes
 from evonorm.report.charts import Cell, Mark, histogram, scatter
 from evonorm.report.figure_files import write_figures
@@ -34,6 +36,14 @@ def looked_at(candidate: Candidate) -> Accuracies:
         for stage in stages
         if stage.name == "quality"
     }
+
+
+def scored(candidate: Candidate) -> Accuracies:
+    """How the training of a layer that came through every test ended; a score taken over from its equal is none."""
+    outcome = candidate.outcome
+    if not isinstance(outcome, Scores) or not outcome.stages:
+        return {}
+    return {anchor: 100 * accuracy for anchor, accuracy in outcome.accuracies.items()}
 
 
 def histogram_figure(anchor: str, layers: Iterable[Accuracies], references: Mapping[str, Accuracies]) -> Figure:
@@ -67,18 +77,27 @@ def figures_of(anchors: Sequence[str], layers: list[Accuracies], references: Map
     return [*(histogram_figure(anchor, layers, references) for anchor in anchors), *filter(None, pairs)]
 
 
+def survivor_figures(
+    anchors: Sequence[str], layers: list[Accuracies], references: Mapping[str, Accuracies]
+) -> list[Figure]:
+    return [*filter(None, (pair_figure(pair, layers, references) for pair in combinations(anchors, 2)))]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name")
+    parser.add_argument("--survivors", action="store_true", help="only who came through every test, fully trained")
     parser.add_argument("--out", type=Path, default=Path("docs/results/random-study"))
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     chosen = parser.parse_args()
+    accuracies_of = scored if chosen.survivors else looked_at
     with RunFolder(chosen.runs, chosen.name).reader() as reader:
-        references = {str(each.proposal.name): looked_at(each) for each in reader.references()}
+        references = {str(each.proposal.name): accuracies_of(each) for each in reader.references()}
         others = [each for each in reader.candidates() if each.proposal.origin != "reference"]
         anchors = reader.header()["recipe"]["fitness"]["anchors"]
-    layers = [accuracies for each in others if (accuracies := looked_at(each))]
-    write_figures(figures_of(anchors, layers, references), chosen.out)
+    layers = [accuracies for each in others if (accuracies := accuracies_of(each))]
+    draw = survivor_figures if chosen.survivors else figures_of
+    write_figures(draw(anchors, layers, references), chosen.out)
 
 
 if __name__ == "__main__":

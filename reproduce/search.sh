@@ -18,4 +18,5 @@ done
 evonorm top "$1-evolution"
 evonorm status "$1-evolution"
 evonorm report "$1-evolution" --against "$1-random" --out "docs/results/$1-search"
+python reproduce/observations.py "$1-random" --survivors --out "docs/results/$1-search/survivors"
 python reproduce/journal_stories.py "$1-evolution" "$1-random"

@@ -135,3 +135,18 @@ def test_observations_count_who_blew_up_as_chance_and_pair_who_was_asked_twice()
     assert [row for row in histogram.rows if row[2]] == [(12.0, 13.0, 1), (31.0, 32.0, 1)]
     assert [row for row in other.rows if row[2]] == [(10.0, 11.0, 1)]
     assert pair.rows == [(31.0, 10.0)]
+
+
+def test_observations_of_survivors_count_every_training_once():
+    from evonorm.graph import Graph
+    from evonorm.journal import Candidate, Proposal, Rejected, Scores, Stage
+
+    observations = story("observations")
+    proposal, stage = Proposal(0, Graph.parse("x"), "random", 0), Stage("quality", "a", 60, 1.0, {"accuracy": 0.31})
+    accuracies = {"a": 0.25, "b": 0.5, "c": 0.125}
+    survivor = observations.scored(Candidate(proposal, Scores(accuracies, (stage,))))
+    assert survivor == {"a": 25.0, "b": 50.0, "c": 12.5}
+    assert observations.scored(Candidate(proposal, Scores(accuracies))) == {}
+    assert observations.scored(Candidate(proposal, Rejected("quality", "a", {}, (stage,)))) == {}
+    figures = observations.survivor_figures(["a", "b", "c"], [survivor], {})
+    assert [figure.rows for figure in figures] == [[(25.0, 50.0)], [(25.0, 12.5)], [(50.0, 12.5)]]
