@@ -24,7 +24,8 @@ def run_status(folder: RunFolder, reader: Reader) -> Group:
         f"{steps:,} training steps and {seconds / 60:.1f} worker minutes spent",
     ]
     if sessions:
-        lines.append(f"last session began {(time.time() - sessions[-1][0]) / 60:.1f} minutes ago")
+        began = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(sessions[-1][0]))
+        lines.append(f"last session began {began}")
     lines += [
         f"not reproducible: {why}" for why in sorted({body["why"] for _, body in reader.events("not reproducible")})
     ]

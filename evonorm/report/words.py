@@ -25,6 +25,7 @@ ENDS = {
     "minutes": "its time was up",
     "candidates": "it had its number of candidates",
     "steps": "its training steps were spent",
+    "proposals": "it had its number of proposals",
     "stopped": "somebody stopped it",
 }
 

@@ -1,3 +1,4 @@
+from evonorm.experiments.budget import Budget
 from evonorm.fitness.bend import BENDS
 from evonorm.fitness.depth_signal import DEPTH_SIGNAL
 from evonorm.fitness.free_checks import FREE_CHECKS
@@ -10,6 +11,11 @@ def test_every_test_of_a_search_is_explained():
     for test in (*FREE_CHECKS, BENDS, DEPTH_SIGNAL, DUPLICATE, "quality", "stability", "training", rung_name(1)):
         assert why_it_rejects(test), test
     assert why_it_rejects(f"{rung_name(2)}: {BEHIND}") != why_it_rejects(rung_name(2))
+
+
+def test_every_end_of_a_session_is_explained():
+    for why in (*Budget().to_json(), "stopped"):
+        assert end_words(why) != why
 
 
 def test_what_nobody_knows_stays_as_it_is():
