@@ -18,6 +18,7 @@ from evonorm.kernels.library import find_library, prepared_layer
 from evonorm.kernels.native import DTYPES, run_native
 
 KERNELS = ("eager", "native", "compile")
+PLAIN = (Tensor, torch.nn.Parameter)
 
 
 def read_forced_kernel(environment: str | None) -> str | None:
@@ -59,6 +60,13 @@ def run_layer(
         return run_eager(graph, x, weight, bias, v0, v1, groups=groups, eps=eps, moving=moving)
     if torch.compiler.is_compiling():
         return run_operator(graph, x, vectors, groups, eps, moving)
+    if is_watched((x, *vectors)):
+        if forced_kernel == "native":
+            raise TypeError(
+                "EVONORM_KERNEL=native, but something traces or stands in for these tensors and would not see what the"
+                " kernel writes. Unset it to fall back to eager."
+            )
+        return run_eager(graph, x, weight, bias, v0, v1, groups=groups, eps=eps, moving=moving)
     layer = prepared_layer(graph, eps, moving is None)
     if layer is None:
         if forced_kernel == "native":
@@ -108,6 +116,19 @@ def fits_native(x: Tensor, vectors: Sequence[Tensor | None]) -> bool:
         and x.numel() > 0
         and all(each is None or each.is_cpu for each in vectors)
         and not torch._C._are_functorch_transforms_active()
+    )
+
+
+def is_watched(tensors: Sequence[Tensor | None]) -> bool:
+    """Whether a tracer, a dispatch mode or a tensor subclass is about: what goes through raw pointers they miss.
+
+    torch.jit.trace, the old ONNX exporter and make_fx would keep uninitialised memory in the layer's place, fake and
+    distributed tensors have no memory of their own at all.
+    """
+    return (
+        torch._C._get_tracing_state() is not None
+        or torch._C._len_torch_dispatch_stack() > 0
+        or any(each is not None and type(each) not in PLAIN for each in tensors)
     )
 
 
