@@ -127,15 +127,9 @@ def create_search(recipe: Recipe) -> Search:
     from evonorm.fitness.depth_signal import reject_by_depth  # these bring torch in, which takes seconds
     from evonorm.fitness.free_checks import screen as check
 
-    through_depth: dict[str | None, Rejected | None] = {}  # of each function: a check takes milliseconds
-
     def rejected(graph: Graph) -> Rejected | None:
         screened = check(graph, settings.batch_ops)
-        if screened.rejected or not settings.depth_check:
-            return screened.rejected
-        if screened.fingerprint not in through_depth:
-            through_depth[screened.fingerprint] = reject_by_depth(graph)
-        return through_depth[screened.fingerprint]
+        return screened.rejected or (reject_by_depth(graph) if settings.depth_check else None)
 
     return Search(
         settings,

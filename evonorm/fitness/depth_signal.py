@@ -10,12 +10,12 @@ the limits.
 
 import math
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
 from evonorm.fitness.bend import reject_straight
-from evonorm.graph import Graph
+from evonorm.graph import Graph, simplify
 from evonorm.journal import Rejected
 from evonorm.kernels.small_arrays import Array, backward_small, forward_small
 
@@ -118,7 +118,17 @@ def depth_signal(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> DepthSi
 
 
 def reject_by_depth(graph: Graph) -> Rejected | None:
-    """Turns a layer down that a deep net has no use for: straight, moving the scale, or making all samples alike."""
+    """Turns a layer down that a deep net has no use for: straight, moving the scale, or making all samples alike.
+
+    The verdict is that of the canonical form, so that it depends on the graph alone and graphs of one form share the
+    milliseconds. Sharing by fingerprint would share more, but what one fingerprint covers may differ near the guard of
+    a division, and then the verdict would depend on which of them came first.
+    """
+    return _verdict_on_form(simplify(graph))
+
+
+@lru_cache(maxsize=100_000)
+def _verdict_on_form(graph: Graph) -> Rejected | None:
     for gain in GAINS:
         forth = way_forth(graph, gain=gain)
         decided = not DepthSignal(forth.growth, 0.0, forth.likeness).within(LARGEST_GROWTH, LARGEST_LIKENESS)

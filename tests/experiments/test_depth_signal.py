@@ -55,13 +55,3 @@ def test_a_recipe_must_ask_for_the_rejection():
     assert strict.screen(Graph.parse("max(x, 0) / std_bwh(x)")) is None
     with pytest.raises(ValueError, match="depth_check"):
         SearchSettings(depth_check=True)
-
-
-def test_equal_functions_are_asked_once(monkeypatch):
-    asked = []
-    monkeypatch.setattr("evonorm.fitness.depth_signal.reject_by_depth", asked.append)
-    table = {"evaluate": "m:f", "search": {"free_checks": True, "depth_check": True}}
-    search = create_search(recipe_from_table(table, "test"))
-    for formula in ("log(x)", "log(x + 0)", "tanh(x)"):
-        assert search.screen(Graph.parse(formula)) is None
-    assert len(asked) == 2

@@ -8,13 +8,16 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from evonorm.experiments.budget import Budget
 from evonorm.experiments.recipe import Recipe, load_recipe, recipe_from_table
-from evonorm.experiments.run_search import resume_search, start_search
+from evonorm.experiments.run_search import create_search, resume_search, start_search
+from evonorm.graph import Graph, mutate, with_dead_nodes
 from evonorm.journal import (
     Failed,
     JournalError,
@@ -97,6 +100,36 @@ def slim_copy(folder, runs):
     export_journal(folder.journal, runs / "run.evonorm", slim=True)
     import_journal(runs / "run.evonorm", copy.journal)
     return copy
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_search_stopped_and_resumed_is_the_undisturbed_one(tmp_path, seed):
+    """With the laptop's own table: a verdict that depends on what came before in the session shows here."""
+    laptop = load_recipe(Path("laptop"))
+    recipe = replace(FAKE, seed=seed, search=laptop.search)
+    whole, _ = search(tmp_path / "a", "whole", recipe, proposals=2400)
+    pieces, _ = search(tmp_path / "b", "pieces", recipe, proposals=700)
+    for proposals in (1100, 1900, 2400):
+        resume_search(pieces, Budget(proposals=proposals), quiet())
+    assert journal_digest(pieces.journal) == journal_digest(whole.journal)
+
+
+def test_the_screen_knows_nothing_of_what_came_before():
+    """Graphs of one fingerprint may differ near the guard of the division; the first one must not speak for all."""
+    recipe = replace(FAKE, search=load_recipe(Path("laptop")).search)
+    rng = np.random.default_rng(3)
+    graphs = [mutate(mutate(parent, rng), rng) for parent in with_small_divisors(rng) for _ in range(60)]
+    forth, back = create_search(recipe).screen, create_search(recipe).screen
+    one_way = [forth(graph) for graph in graphs]
+    assert one_way == [back(graph) for graph in reversed(graphs)][::-1]
+    assert len({verdict and verdict.test for verdict in one_way}) > 3
+
+
+def with_small_divisors(rng):
+    return [
+        with_dead_nodes(Graph.parse(formula), rng)
+        for formula in ("x / std_bwh(x) + v0 / v0", "x * sigmoid(x / v0) / rms_wh(x)", "x / max(std_wh(x), v0 / v0)")
+    ]
 
 
 def test_free_checks_shared_scores_and_a_ladder_give_the_same_digest_whoever_computes(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from evonorm.experiments.funnel import KNOWN_LAYERS
+from evonorm.fitness import depth_signal as depth_module
 from evonorm.fitness.depth_signal import (
     CHANNELS,
     DEPTH_SIGNAL,
@@ -13,6 +14,7 @@ from evonorm.fitness.depth_signal import (
     LARGEST_GROWTH,
     LARGEST_LIKENESS,
     SIDE,
+    WayForth,
     deep_net,
     depth_signal,
     reject_by_depth,
@@ -146,3 +148,19 @@ def test_a_verdict_that_spares_the_way_back_is_the_whole_one():
         if rejected and rejected.test == DEPTH_SIGNAL:
             spared.append("backward" not in rejected.figures)
     assert 0 < sum(spared) < len(spared)
+
+
+def test_equal_forms_are_asked_once(monkeypatch):
+    asked = []
+
+    def way_forth(graph, **_):
+        asked.append(graph)
+        return WayForth(0.0, 0.0, [])
+
+    monkeypatch.setattr(depth_module, "way_forth", way_forth)
+    monkeypatch.setattr(depth_module, "way_back", lambda *_: 0.0)
+    depth_module._verdict_on_form.cache_clear()
+    for formula in ("log(x)", "log(x + 0)", "tanh(x)"):
+        assert reject_by_depth(Graph.parse(formula)) is None
+    depth_module._verdict_on_form.cache_clear()
+    assert len(asked) == 2 * len(GAINS)
