@@ -66,7 +66,7 @@ class BuildKernel(build_ext):
 setup(
     ext_modules=[
         Extension(
-            "evonorm.kernels._native",
+            "evonorm.kernels.cpu._native",
             sources=[f"native/{name}" for name in SOURCES],
             depends=sorted(str(path) for pattern in ("*.h", "*.def") for path in Path("native").glob(pattern)),
             language="c++",

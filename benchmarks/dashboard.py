@@ -16,7 +16,6 @@ opened, and only what comes after that is timed.
 import argparse
 import contextlib
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -33,12 +32,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from evonorm.experiments.budget import Budget
-from evonorm.experiments.recipe import Recipe
-from evonorm.experiments.run_search import resume_search, start_search
 from evonorm.journal import Journal, Reader, RunFolder
+from evonorm.runner.budget import Budget
+from evonorm.runner.recipe import Recipe
+from evonorm.runner.run_search import resume_search, start_search
 from evonorm.search import SearchSettings
 from evonorm.workers import WorkerSettings
 from tests.report.synthetic_run import add_candidates, write_run
@@ -184,7 +181,7 @@ def begun(runs: Path, name: str) -> RunFolder:
         workers=WorkerSettings(number=os.cpu_count() or 1),
     )
     folder = RunFolder(runs, name)
-    start_search(folder, recipe, Budget(candidates=BEFORE), Console(file=io.StringIO()), None)
+    start_search(folder, recipe, Budget(candidates=BEFORE))
     return folder
 
 
@@ -192,7 +189,7 @@ def searched(folder: RunFolder, candidates: int) -> float:
     """Outcomes per second between the first and the last of so many more."""
     with Reader(folder.journal) as reader:
         known = reader.connection.execute("SELECT max(arrival) FROM outcomes").fetchone()[0]
-        resume_search(folder, Budget(candidates=BEFORE + candidates), Console(file=io.StringIO()))
+        resume_search(folder, Budget(candidates=BEFORE + candidates))
         question = "SELECT count(*), min(time), max(time) FROM outcomes WHERE steps > 0 AND arrival > ?"
         count, first, last = reader.connection.execute(question, (known,)).fetchone()
     return (count - 1) / (last - first)

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from evonorm.experiments.budget import Budget
-from evonorm.experiments.driver import Driver
-from evonorm.experiments.recipe import Recipe
 from evonorm.journal import Journal, Reader
+from evonorm.runner.budget import Budget
+from evonorm.runner.driver import Driver
+from evonorm.runner.recipe import Recipe
 from evonorm.search import Search, SearchSettings, reject_without_training
 from evonorm.workers import Finished, Report, Task
 from evonorm.workers.interface import TimeLimit, no_limit

@@ -11,8 +11,8 @@ import argparse
 import numpy as np
 
 from evonorm.graph import Graph, canonical_key, mutate
-from evonorm.kernels.fingerprint import fingerprint
-from evonorm.kernels.small_arrays import Probes, run_small
+from evonorm.kernels.probes.fingerprint import fingerprint
+from evonorm.kernels.probes.small_arrays import Probes, run_small
 from tests.kernels.test_fingerprint import candidates
 from tests.kernels.true_identities import rewritten
 

@@ -19,9 +19,9 @@ from benchmarks.memory import bench_memory
 from benchmarks.random_graphs import bench_random
 from benchmarks.rivals import bench_rivals
 from benchmarks.timing import MALLOCS, aim, choose_malloc, machine
-from evonorm.experiments.bench import forward_of, step_of, tensors
-from evonorm.experiments.timing import alternate, milliseconds, ratio, ratio_of_minima
 from evonorm.layers import create_layer
+from evonorm.runner.layer_timing import forward_of, step_of, tensors
+from evonorm.runner.timing import alternate, milliseconds, ratio, ratio_of_minima
 
 CHANNELS_LAST, NCHW = True, False
 SHAPES = [

@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from benchmarks.layer_runs import LARGE, NAMES, bn_relu
 from benchmarks.rival_names import RIVALS
 from benchmarks.timing import aim
-from evonorm.experiments.bench import step_of, tensors
 from evonorm.layers import create_layer
+from evonorm.runner.layer_timing import step_of, tensors
 
 CHAIN, PROCESSES = 20, 2
 SMALL_BATCH = 16  # what a chain keeps is counted, not measured: no need for gigabytes

@@ -16,8 +16,8 @@ from statistics import median
 import torch
 
 import evonorm
-from evonorm.experiments.bench import training_step
 from evonorm.models import ANCHORS
+from evonorm.runner.layer_timing import training_step
 
 PAIRS = {
     "resnet-nano": "resnet50-cifar",

@@ -7,12 +7,12 @@ import numpy as np
 
 from benchmarks.layer_runs import LARGE, bn_relu
 from benchmarks.timing import aim
-from evonorm.experiments.bench import step_of, tensors
-from evonorm.experiments.timing import alternate, ratio, ratio_of_minima
 from evonorm.graph import Graph, sample_graph
 from evonorm.kernels.plan import Kind
 from evonorm.kernels.plan.rewrite import typed_values
 from evonorm.layers import NormAct
+from evonorm.runner.layer_timing import step_of, tensors
+from evonorm.runner.timing import alternate, ratio, ratio_of_minima
 
 AIM_MEDIAN, AIM_WORST, WORST = 0.9, 1.6, 5
 

@@ -11,9 +11,9 @@ import torch
 
 from benchmarks.layer_runs import LARGE, bn_relu
 from benchmarks.rival_names import RIVALS
-from evonorm.experiments.bench import step_of, tensors
-from evonorm.experiments.timing import alternate, milliseconds, ratio
 from evonorm.layers import create_layer
+from evonorm.runner.layer_timing import step_of, tensors
+from evonorm.runner.timing import alternate, milliseconds, ratio
 
 
 def bench_rivals(rounds: int) -> None:

@@ -15,8 +15,8 @@ import argparse
 import torch
 
 from benchmarks.timing import MALLOCS, aim, choose_malloc, machine
-from evonorm.experiments.bench import training_step
-from evonorm.experiments.timing import CLOCKS, alternate, milliseconds, ratio, ratio_of_minima
+from evonorm.runner.layer_timing import training_step
+from evonorm.runner.timing import CLOCKS, alternate, milliseconds, ratio, ratio_of_minima
 
 NETS = ("resnet50-cifar", "mobilenetv2-cifar", "efficientnet-b0-cifar")
 LAYERS = ("evonorm-s0", "evonorm-b0", "evonorm-b1", "evonorm-b2", "evonorm-s1", "evonorm-s2")

@@ -1,11 +1,11 @@
-"""What stands above and beside every table of times. The timing itself is `evonorm.experiments.timing`."""
+"""What stands above and beside every table of times. The timing itself is `evonorm.runner.timing`."""
 
 import os
 
 import torch
 
-from evonorm.experiments.surroundings import processor
-from evonorm.kernels.library import find_library
+from evonorm.kernels.cpu.library import find_library
+from evonorm.runner.surroundings import processor
 from evonorm.training import keep_freed_memory
 
 MALLOCS = ("kept", "system")

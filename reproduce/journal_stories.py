@@ -20,12 +20,10 @@ from typing import Literal
 
 import numpy as np
 
-from evonorm.experiments.rank_correlation import correlate
-from evonorm.experiments.verdicts import markdown_table
 from evonorm.journal import Candidate, Outcome, Reader, Rejected, RunFolder, Scores
-from evonorm.search import SearchSettings
-from evonorm.search.population import Population
-from evonorm.search.tournament import tournament_winner
+from evonorm.pictures import markdown_table
+from evonorm.runner import correlate
+from evonorm.search import Population, SearchSettings, tournament_winner
 
 TOURNAMENTS = 5000
 

@@ -17,10 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from evonorm.journal import Candidate, RunFolder, Scores
-from evonorm.report.chart_frame import Axes
-from evonorm.report.charts import Cell, Mark, histogram, scatter
-from evonorm.report.figure_files import write_figures
-from evonorm.report.figures import Figure
+from evonorm.pictures import Axes, Cell, Figure, Mark, histogram, scatter, write_figures
 
 CHANCE = 10.0
 WIDEST = 40.0  # %, of both kinds of figure

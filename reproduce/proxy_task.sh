@@ -10,5 +10,5 @@ evonorm evaluate bn-relu evonorm-b0 evonorm-s0 --recipe recipes/paper_b.toml --t
     --out docs/results/paper_b
 
 for what in choose report agree; do
-    python -m evonorm.experiments.stability_steps "$what" --seeds 2 --keep runs/stability_steps
+    python -m studies.stability_steps.study "$what" --seeds 2 --keep runs/stability_steps
 done

@@ -14,11 +14,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from evonorm.experiments.evaluate_layer import Measurement, evaluate_layers
-from evonorm.experiments.settings import read_settings
-from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe, Progress
 from evonorm.journal import RunFolder, Scores, leaderboard
+from evonorm.pictures import markdown_table
+from evonorm.runner import Measurement, evaluate_layers, read_settings
 
 PICTURES = 3000  # for validation
 

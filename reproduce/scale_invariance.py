@@ -14,10 +14,7 @@ import torch
 
 import evonorm
 from evonorm.graph import CATALOG
-from evonorm.report.chart_frame import Axes
-from evonorm.report.charts import Line, line_chart
-from evonorm.report.figure_files import write_figures
-from evonorm.report.figures import Figure
+from evonorm.pictures import Axes, Figure, Line, line_chart, write_figures
 
 LAYERS = ("max(x, 0)", "evonorm-s0", "evonorm-b1", "evonorm-b0", "bn-relu")
 TABLE = ("max(x, 0)", *CATALOG)

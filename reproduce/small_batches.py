@@ -13,18 +13,11 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from evonorm.experiments.evaluate_layer import mean_and_spread
-from evonorm.experiments.surroundings import commit
-from evonorm.experiments.verdicts import markdown_table
-from evonorm.fitness import FitnessRecipe
-from evonorm.fitness.evaluate import number_of_threads
-from evonorm.fitness.proxy_task import ProxyTask
-from evonorm.journal.records import add_record, read_records
+from evonorm.fitness import FitnessRecipe, ProxyTask, number_of_threads
+from evonorm.journal import add_record, read_records
 from evonorm.layers import no_weight_decay
-from evonorm.report.chart_frame import Axes
-from evonorm.report.charts import Line, line_chart
-from evonorm.report.figure_files import write_figures
-from evonorm.report.figures import Figure
+from evonorm.pictures import Axes, Figure, Line, line_chart, markdown_table, write_figures
+from evonorm.runner import commit, mean_and_spread
 from evonorm.training import TrainingRun, keep_freed_memory
 
 LAYERS = ("bn-relu", "gn-relu", "gn-silu", "evonorm-b0", "evonorm-s0")

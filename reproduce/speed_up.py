@@ -10,9 +10,9 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from evonorm.experiments.verdicts import markdown_table
 from evonorm.journal import Candidate, Failed, Reader, RunFolder, Scores, leaderboard
-from evonorm.kernels.fingerprint import fingerprint
+from evonorm.kernels import fingerprint
+from evonorm.pictures import markdown_table
 
 COLUMNS = (
     "run",

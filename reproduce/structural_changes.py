@@ -8,11 +8,10 @@
 import argparse
 from pathlib import Path
 
-from evonorm.experiments.calibrate import Curve, Trial, measure
-from evonorm.experiments.evaluate_layer import mean_and_spread
-from evonorm.experiments.verdicts import markdown_table
 from evonorm.fitness import FitnessRecipe
 from evonorm.graph import CATALOG
+from evonorm.pictures import markdown_table
+from evonorm.runner import Curve, Trial, mean_and_spread, measure
 
 LAYERS = ("evonorm-b0", "b0-no-v1x", "b0-no-local", "b0-no-global", "b0-add")
 ANCHOR = "resnet50-cifar"

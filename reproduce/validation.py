@@ -17,8 +17,8 @@ from typing import Any
 
 from scipy import stats
 
-from evonorm.experiments.verdicts import markdown_table
 from evonorm.graph import CATALOG
+from evonorm.pictures import markdown_table
 
 REFERENCES = ("bn-relu", "evonorm-b0", "gn-silu", "evonorm-s0")
 CONFIDENCE = 0.95

@@ -9,12 +9,12 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import torch
 
 from evonorm.data.cifar10_sources import SourceError, read_cifar10
 from evonorm.data.images import DataSet, split
+from evonorm.foundation import write_atomically
 
 PICTURES, TEST, VALIDATION = 60_000, 10_000, 5_000
 BYTES = PICTURES * 32 * 32 * 3
@@ -60,14 +60,13 @@ def get_cifar10(source: Path | None = None, progress: Callable[[str, int, int], 
     path = cifar10_path()
     if source is None and path.exists() and _is_right(path):
         return f"{path}, already there"
-    path.parent.mkdir(parents=True, exist_ok=True)
     content, origin = read_cifar10(source, progress or (lambda _what, _done, _total: None))
     if (found := hashlib.sha256(content).hexdigest()) != SHA256:
         raise SourceError(
             f"the pictures from {origin} are not CIFAR-10 (checksum {found[:12]}…, expected {SHA256[:12]}…)."
             " Nothing was kept. Name another copy with --from."
         )
-    _write_atomically(path, content)
+    write_atomically(path, content)
     return origin
 
 
@@ -76,16 +75,3 @@ def _is_right(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest() == SHA256
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    """Readers see the old file or the whole new one, whatever happens in between."""
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise

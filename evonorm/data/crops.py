@@ -9,7 +9,8 @@ from functools import lru_cache
 import torch
 from torch import Tensor
 
-from evonorm.data.images import Channels, Images, seed_from
+from evonorm.data.images import Channels, Images
+from evonorm.foundation import seed_from
 
 Batch = tuple[Tensor, Tensor]  # pictures (n, 3, h, w) float32 in channels_last, labels (n,) int64
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -54,11 +53,4 @@ def split(
         test=images(torch.arange(rest, len(pixels))),
         mean=mean,
         std=std,
-    )
-
-
-def seed_from(*parts: int) -> int:
-    """One seed for torch from several whole numbers, so that neighbouring ones give unrelated streams."""
-    return int(
-        np.random.SeedSequence([part & 0xFFFFFFFFFFFFFFFF for part in parts]).generate_state(1, np.uint64)[0] >> 1
     )

@@ -6,14 +6,31 @@ paper's: `free_checks.py` turns hopeless graphs down before anything trains, `be
 that a deep net has no use for, `ladder.py` the rest as cheaply as it can.
 """
 
+from evonorm.fitness.bend import BENDS as BENDS
+from evonorm.fitness.depth_signal import DEPTH_SIGNAL as DEPTH_SIGNAL
+from evonorm.fitness.depth_signal import LARGEST_GROWTH as LARGEST_GROWTH
+from evonorm.fitness.depth_signal import LARGEST_LIKENESS as LARGEST_LIKENESS
+from evonorm.fitness.depth_signal import DepthSignal as DepthSignal
+from evonorm.fitness.depth_signal import depth_signal as depth_signal
+from evonorm.fitness.depth_signal import reject_by_depth as reject_by_depth
+from evonorm.fitness.evaluate import TESTS as TESTS
 from evonorm.fitness.evaluate import evaluate as evaluate
+from evonorm.fitness.evaluate import number_of_threads as number_of_threads
 from evonorm.fitness.free_checks import FREE_CHECKS as FREE_CHECKS
+from evonorm.fitness.free_checks import READS_X as READS_X
 from evonorm.fitness.free_checks import Screened as Screened
 from evonorm.fitness.free_checks import screen as screen
+from evonorm.fitness.ladder import look as look
+from evonorm.fitness.ladder import rung_name as rung_name
+from evonorm.fitness.ladder import running_loss as running_loss
 from evonorm.fitness.proxy_task import Progress as Progress
+from evonorm.fitness.proxy_task import ProxyTask as ProxyTask
+from evonorm.fitness.quality import passes_quality as passes_quality
 from evonorm.fitness.recipe import FitnessRecipe as FitnessRecipe
 from evonorm.fitness.recipe import QualityRecipe as QualityRecipe
 from evonorm.fitness.recipe import Rung as Rung
 from evonorm.fitness.recipe import StabilityRecipe as StabilityRecipe
 from evonorm.fitness.stability import StabilityReading as StabilityReading
 from evonorm.fitness.stability import ascend_gradient_norm as ascend_gradient_norm
+from evonorm.fitness.stability import passes_stability as passes_stability
+from evonorm.fitness.stage_log import StageLog as StageLog

@@ -9,8 +9,7 @@ import numpy as np
 
 from evonorm.graph import Graph
 from evonorm.journal import Rejected
-from evonorm.kernels.fingerprint import probe_batches
-from evonorm.kernels.small_arrays import forward_small
+from evonorm.kernels import forward_small, probe_batches
 
 BENDS = "free:bends"
 SMALLEST_BEND = 1e-6  # of 3200 random layers and mutants none lies between 1e-8 and 1e-3; layers with a name have 0.22

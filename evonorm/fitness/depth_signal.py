@@ -3,7 +3,7 @@
 The net is a chain: the layer as it is before training, then a random separable convolution, and so on. Where the signal
 or its gradient grows or shrinks by a constant factor a layer, a deep net begins out of scale; where all samples come
 out alike, it begins blind. A layer must stand convolutions that keep the scale and such that shrink it, as those of
-inverted residuals do: one that does not normalize vanishes there. `evonorm.experiments.depth_signal` counts how many of
+inverted residuals do: one that does not normalize vanishes there. `studies.free_checks.depth_signal` counts how many of
 the layers that cannot be trained this finds, and what it costs among the others; docs/lab_log.md has the figures behind
 the limits.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from evonorm.fitness.bend import reject_straight
 from evonorm.graph import Graph, simplify
 from evonorm.journal import Rejected
-from evonorm.kernels.small_arrays import Array, backward_small, forward_small
+from evonorm.kernels import Array, backward_small, forward_small
 
 DEPTH_SIGNAL = "free:depth-signal"
 DEPTH = 30

@@ -10,8 +10,7 @@ import numpy as np
 
 from evonorm.graph import Graph
 from evonorm.journal import Rejected
-from evonorm.kernels.fingerprint import Response, fingerprint, respond
-from evonorm.kernels.small_arrays import Probes, run_small
+from evonorm.kernels import Probes, Response, fingerprint, respond, run_small
 
 READS_X = "free:reads-x"
 NO_BATCH_MOMENT = "free:no-batch-moment"

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from evonorm.data import CropBatches, load_data, whole_batches
-from evonorm.data.images import Images, seed_from
+from evonorm.data import CropBatches, Images, load_data, whole_batches
 from evonorm.fitness.recipe import FitnessRecipe
+from evonorm.foundation import seed_from
 from evonorm.graph import Graph
 from evonorm.layers import no_weight_decay
 from evonorm.models import ANCHORS, create_model

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from evonorm.journal import Stage
-from evonorm.journal.records import add_record, read_records
+from evonorm.journal import Stage, add_record, read_records
 
 
 class StageLog:

@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 
+from evonorm.foundation import did_you_mean
+from evonorm.graph.formula import FormulaError
+from evonorm.graph.graph import Graph
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -91,3 +95,32 @@ _TOP_LISTS = tuple(
 CATALOG: dict[str, Entry] = {
     entry.name: entry for entry in (*_BASELINES, *_RANDOM_ROWS, *_EVONORMS, *_CHANGES_OF_B0, *_TOP_LISTS)
 }
+
+
+def graph_of(layer: str | Graph) -> Graph:
+    """The graph of a layer that a person names: by its name in the catalog, by a formula, or as a Graph."""
+    if isinstance(layer, Graph):
+        return layer
+    if not isinstance(layer, str):
+        raise TypeError(f"layer must be a name, formula text or a Graph, got {type(layer).__name__}.")
+    if layer not in CATALOG:
+        return _parsed(layer)
+    formula = CATALOG[layer].formula
+    if formula is None:
+        raise ValueError(f"{layer} cannot be written in the formula language, so it has no graph.")
+    return Graph.parse(formula)
+
+
+def _parsed(text: str) -> Graph:
+    """The formula's graph; where the text looks like a misspelt name, the error says so instead."""
+    try:
+        return Graph.parse(text)
+    except FormulaError as error:
+        hint = did_you_mean(text, CATALOG, cutoff=0.7)
+        looks_like_a_name = text.replace("-", "").replace("_", "").isalnum()
+        if not hint and not looks_like_a_name:
+            raise
+        raise ValueError(
+            f"there is no layer {text!r}.{hint} Known names: {', '.join(CATALOG)}."
+            f" It is not a formula either: {error.problem}"
+        ) from None

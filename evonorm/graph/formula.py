@@ -8,11 +8,11 @@
 `1` stands for exp(0), `a - b` for a + (-b), so every formula is a graph of Table 1's primitives and nothing else.
 """
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from evonorm.foundation import did_you_mean
 from evonorm.graph.graph import INITIAL_NODES, MAX_NODES, ZERO, Graph, Node, with_output
 from evonorm.graph.primitives import PRIMITIVES
 
@@ -170,8 +170,7 @@ class _Parser:
 
     def unknown(self, token: Token) -> FormulaError:
         if token.kind == "name":
-            close = difflib.get_close_matches(token.text, KNOWN_NAMES, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(token.text, KNOWN_NAMES, most=1)
             return self.error(f"unknown name {token.text!r}.{hint} Known names: {', '.join(KNOWN_NAMES)}.")
         if token.kind == "number":
             return self.error(f"the only numbers are 0 and 1, got {token.text!r}.")

@@ -103,12 +103,6 @@ class Graph:
 
         return formula_text(self)
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows: the typeset formula and the drawing."""
-        from evonorm.graph.drawing import graph_html
-
-        return graph_html(self)
-
 
 def live_only(graph: Graph) -> Graph:
     """The same function without the dead nodes."""

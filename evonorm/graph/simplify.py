@@ -17,7 +17,6 @@ from evonorm.graph.primitives import PRIMITIVES
 _INITIAL_AXES = {"x": frozenset("bscg"), "0": frozenset(), "v0": frozenset("cg"), "v1": frozenset("cg")}
 _AVERAGED_AXES = {"bwh": frozenset("bs"), "whc": frozenset("scg"), "wh": frozenset("s"), "whcg": frozenset("sc")}
 
-_COMMUTATIVE = {"add", "mul", "max"}
 _ODD = {"tanh", "log", "sqrt", "mean_bwh", "mean_whc", "mean_wh", "mean_whcg"}  # f(-a) = -f(a)
 _EVEN = {"abs", "square", *(name for name, p in PRIMITIVES.items() if p.moment in ("rms", "std"))}  # f(-a) = f(a)
 _EVEN_IN_ABS = {"abs", "square", *(name for name, p in PRIMITIVES.items() if p.moment == "rms")}  # f(|a|) = f(a)

@@ -9,6 +9,7 @@ finds a run by its name. Beside the journal, `records.py`: results of long work 
 from evonorm.journal.digest import journal_digest as journal_digest
 from evonorm.journal.journal import Journal as Journal
 from evonorm.journal.lock import RunLock as RunLock
+from evonorm.journal.lock import lock_owner as lock_owner
 from evonorm.journal.outcomes import Failed as Failed
 from evonorm.journal.outcomes import Outcome as Outcome
 from evonorm.journal.outcomes import Rejected as Rejected
@@ -23,11 +24,17 @@ from evonorm.journal.ranking import leaderboard as leaderboard
 from evonorm.journal.reader import Candidate as Candidate
 from evonorm.journal.reader import Reader as Reader
 from evonorm.journal.reader import Run as Run
+from evonorm.journal.records import add_record as add_record
+from evonorm.journal.records import read_records as read_records
 from evonorm.journal.run_folder import NoSuchRunError as NoSuchRunError
 from evonorm.journal.run_folder import RunFolder as RunFolder
 from evonorm.journal.run_folder import find_run as find_run
+from evonorm.journal.run_folder import fresh_name as fresh_name
 from evonorm.journal.run_folder import run_names as run_names
+from evonorm.journal.schema import PARENT as PARENT
 from evonorm.journal.schema import JournalError as JournalError
 from evonorm.journal.schema import JournalFullError as JournalFullError
+from evonorm.journal.schema import explained as explained
 from evonorm.journal.transfer import export_journal as export_journal
+from evonorm.journal.transfer import exported_name as exported_name
 from evonorm.journal.transfer import import_journal as import_journal

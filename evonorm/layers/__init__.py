@@ -1,7 +1,8 @@
 """What people import: layers that replace a normalization and the activation behind it.
 
 Read `norm_act.py` first: one module that runs any graph. `evonorms.py` names the paper's six, `baselines.py` holds
-what they are compared with, `create.py` makes any of them from a name, a formula or a graph.
+what they are compared with, `create.py` makes any of them from a name, a formula or a graph, `weight_decay.py` says
+which parameters are better left without it.
 """
 
 from evonorm.layers.baselines import BatchNormAct as BatchNormAct
@@ -17,4 +18,5 @@ from evonorm.layers.evonorms import EvoNormS0 as EvoNormS0
 from evonorm.layers.evonorms import EvoNormS1 as EvoNormS1
 from evonorm.layers.evonorms import EvoNormS2 as EvoNormS2
 from evonorm.layers.norm_act import NormAct as NormAct
+from evonorm.layers.norm_act import moving_names as moving_names
 from evonorm.layers.weight_decay import no_weight_decay as no_weight_decay

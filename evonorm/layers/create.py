@@ -1,11 +1,10 @@
 """Layers by name, formula or graph."""
 
-import difflib
 from collections.abc import Callable
 
 from torch import nn
 
-from evonorm.graph import CATALOG, FormulaError, Graph
+from evonorm.graph import CATALOG, Graph, graph_of
 from evonorm.layers import evonorms
 from evonorm.layers.baselines import BatchNormAct, FilterResponseNorm, GroupNormAct, PixelNormReLU
 from evonorm.layers.norm_act import NormAct, check_settings, largest_divisor
@@ -48,11 +47,7 @@ def create_layer(
     check_settings(channels, groups, eps, momentum)
     if isinstance(layer, str) and layer in CATALOG:
         return _named_layer(layer, channels, nonlinearity, groups, eps, momentum)
-    if isinstance(layer, str):
-        layer = _parse_or_suggest(layer)
-    if not isinstance(layer, Graph):
-        raise TypeError(f"layer must be a name, formula text or a Graph, got {type(layer).__name__}.")
-    return NormAct(layer, channels, nonlinearity, groups, eps, momentum)
+    return NormAct(graph_of(layer), channels, nonlinearity, groups, eps, momentum)
 
 
 def _named_layer(
@@ -74,22 +69,4 @@ def _named_layer(
         return baselines[name]()
     if name in EVONORM_CLASSES:
         return EVONORM_CLASSES[name](channels, nonlinearity, groups, eps, momentum)
-    formula = CATALOG[name].formula
-    assert formula is not None
-    return NormAct(formula, channels, nonlinearity, groups, eps, momentum)
-
-
-def _parse_or_suggest(text: str) -> Graph:
-    """The formula's graph; where the text looks like a misspelt name, the error says so instead."""
-    try:
-        return Graph.parse(text)
-    except FormulaError as error:
-        close = difflib.get_close_matches(text.lower(), CATALOG, n=3, cutoff=0.7)
-        looks_like_a_name = text.replace("-", "").replace("_", "").isalnum()
-        if not close and not looks_like_a_name:
-            raise
-        hint = f" Did you mean {' or '.join(close)}?" if close else ""
-        raise ValueError(
-            f"there is no layer {text!r}.{hint} Known names: {', '.join(CATALOG)}."
-            f" It is not a formula either: {error.problem}"
-        ) from None
+    return NormAct(graph_of(name), channels, nonlinearity, groups, eps, momentum)

@@ -1,6 +1,6 @@
 """The paper's six layers by name. Each is `NormAct` with its formula from the catalog."""
 
-from evonorm.graph import CATALOG
+from evonorm.graph import graph_of
 from evonorm.layers.norm_act import NormAct
 
 
@@ -17,9 +17,7 @@ class NamedNormAct(NormAct):
         eps: float = 1e-5,
         momentum: float | None = 0.1,
     ) -> None:
-        formula = CATALOG[self.name].formula
-        assert formula is not None
-        super().__init__(formula, channels, nonlinearity, groups, eps, momentum)
+        super().__init__(graph_of(self.name), channels, nonlinearity, groups, eps, momentum)
 
 
 class EvoNormB0(NamedNormAct):

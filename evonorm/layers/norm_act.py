@@ -6,8 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from evonorm.graph import Graph
-from evonorm.graph.drawing import graph_html
-from evonorm.graph.markup import element
 from evonorm.kernels import run_layer
 
 AFFINE_ONLY = Graph.parse("x")
@@ -122,6 +120,8 @@ class NormAct(nn.Module):
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the text of `print(layer)`, the typeset formula and the drawing."""
+        from evonorm.pictures import element, graph_html
+
         return element("div", {}, element("code", {}, repr(self)), graph_html(self.running_graph))
 
 

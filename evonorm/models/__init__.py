@@ -1,13 +1,12 @@
-"""Where layers plug in: classifiers with one hole, `layer(channels, nonlinearity=True)`, at every norm and activation.
+"""Where layers plug in: models with one hole, `layer(channels, nonlinearity=True)`, at every norm and activation.
 
-Read `resnet_v2.py` first, then `inverted_residual.py`, the block of `mobilenet_v2.py`, `mnasnet.py` and
-`efficientnet.py`. `anchors.py` has the small nets that a search judges layers on, `create.py` makes any model by name,
-`initialization.py` says how weights start. `forward_trace.py` runs a model on shapes alone; `cost.py` counts and
-`drawing.py` draws from that.
+`classify/` has the classifiers and the anchors of a search. `create.py` makes any model by name, `hole.py` fills its
+positions; `convolution.py` and `initialization.py` are what all of them share. `forward_trace.py` runs a model on
+shapes alone; `cost.py`, with `layer_cost.py` for the layers, counts and `drawing.py` draws from that.
 """
 
-from evonorm.models.anchors import ANCHORS as ANCHORS
-from evonorm.models.anchors import Anchor as Anchor
+from evonorm.models.classify.anchors import ANCHORS as ANCHORS
+from evonorm.models.classify.anchors import Anchor as Anchor
 from evonorm.models.cost import Cost as Cost
 from evonorm.models.cost import model_cost as model_cost
 from evonorm.models.create import create_model as create_model

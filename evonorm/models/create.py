@@ -1,14 +1,14 @@
 """Models by name."""
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from torch import nn
 
+from evonorm.foundation import unknown_name
 from evonorm.graph import Graph
-from evonorm.models import anchors, efficientnet, mnasnet, mobilenet_v2, resnet_v2
+from evonorm.models.classify import anchors, efficientnet, mnasnet, mobilenet_v2, resnet_v2
 from evonorm.models.hole import LayerHole, fill_hole
 
 
@@ -69,9 +69,7 @@ def model_names() -> list[str]:
 def find_model(name: str) -> ModelEntry:
     """The entry of a name; a misspelt one lists the closest."""
     if name not in MODELS:
-        close = difflib.get_close_matches(str(name).lower(), MODELS, n=3)
-        hint = f" Did you mean {' or '.join(close)}?" if close else ""
-        raise ValueError(f"there is no model {name!r}.{hint} Known names: {', '.join(MODELS)}.")
+        raise unknown_name("model", name, MODELS)
     return MODELS[name]
 
 

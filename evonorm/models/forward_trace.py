@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from evonorm.models.classify.inverted_residual import InvertedResidual, SqueezeExcite
+from evonorm.models.classify.resnet_v2 import Bottleneck
 from evonorm.models.create import create_model, find_model
-from evonorm.models.inverted_residual import InvertedResidual, SqueezeExcite
-from evonorm.models.resnet_v2 import Bottleneck
 
 
 class Position(nn.Module):

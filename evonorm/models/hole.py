@@ -4,7 +4,7 @@ from typing import Protocol
 
 from torch import nn
 
-from evonorm.graph import Graph
+from evonorm.graph import Graph, graph_of
 from evonorm.layers import create_layer, layer_names
 
 
@@ -20,7 +20,7 @@ class LayerHole(Protocol):
 def fill_hole(layer: str | Graph | LayerHole, groups: int) -> LayerHole:
     """What puts `layer` (a name, formula text, a Graph or a callable) into a model's positions."""
     if isinstance(layer, str) and layer not in layer_names():
-        layer = _parsed(layer)
+        layer = graph_of(layer)  # read once and not at each of a model's fifty positions
     if isinstance(layer, (str, Graph)):
         chosen = layer
         return lambda channels, nonlinearity=True: create_layer(chosen, channels, nonlinearity, groups)
@@ -30,13 +30,6 @@ def fill_hole(layer: str | Graph | LayerHole, groups: int) -> LayerHole:
             f" got {type(layer).__name__}."
         )
     return _checked(layer)
-
-
-def _parsed(formula: str) -> Graph:
-    """The formula's graph, read once and not at each of a model's fifty positions."""
-    graph = create_layer(formula, channels=1).graph
-    assert isinstance(graph, Graph)
-    return graph
 
 
 def _checked(layer: LayerHole) -> LayerHole:

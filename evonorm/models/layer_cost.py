@@ -9,8 +9,7 @@ BatchNorm is free behind a convolution and only its activation counts. A factor 
 
 from dataclasses import dataclass
 
-from evonorm.graph import CATALOG, Graph, Node
-from evonorm.graph.graph import INITIAL_NODES, X
+from evonorm.graph import CATALOG, INITIAL_NODES, Graph, Node, X, graph_of
 
 MOMENT_COST = {"mean": 1, "rms": 1, "std": 2}
 
@@ -41,11 +40,7 @@ def layer_to_count(layer: str | Graph, nonlinearity: bool) -> CountedLayer:
         return CountedLayer(Graph.parse(activated if nonlinearity else normalization), affine_inside=True)
     if not nonlinearity:
         return CountedLayer(Graph.parse("x"))
-    if isinstance(layer, str):
-        formula = CATALOG[layer].formula if layer in CATALOG else layer
-        assert formula is not None
-        layer = Graph.parse(formula)
-    return CountedLayer(layer)
+    return CountedLayer(graph_of(layer))
 
 
 def layer_multiply_adds(layer: CountedLayer, channels: int, pixels: int, behind_conv: bool) -> int:

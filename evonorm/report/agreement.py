@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evonorm.report.chart_frame import Axes
-from evonorm.report.charts import Cell, Mark, scatter
-from evonorm.report.figures import Figure, file_name
-from evonorm.report.scales import padded
+from evonorm.pictures import Axes, Cell, Figure, Mark, file_name, padded, scatter
 
 
 class Pair(NamedTuple):

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from evonorm.export import layer_source
 from evonorm.graph import Graph
 from evonorm.journal import Candidate, Reader, Rejected, Scores
-from evonorm.layers.source import layer_source
 from evonorm.report.facts import duration, verdict
 from evonorm.report.family import ancestry, children, count_children, readable
 from evonorm.report.layer_pictures import drawing, formula_picture, response_picture

@@ -4,8 +4,7 @@ import functools
 from dataclasses import dataclass
 
 from evonorm.graph import Graph
-from evonorm.journal import Reader
-from evonorm.journal.schema import PARENT
+from evonorm.journal import PARENT, Reader
 from evonorm.report.questions import ask
 from evonorm.report.words import origin_words
 

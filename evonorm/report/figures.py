@@ -1,20 +1,28 @@
 """The figures of a run, each with the numbers behind it: what report, dashboard and files show."""
 
-import csv
-import io
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from evonorm.graph import Graph
-from evonorm.graph.markup import Markup
-from evonorm.report.chart_frame import Axes
-from evonorm.report.charts import Bar, Cell, DotRow, Line, Mark, dot_rows, funnel, histogram, line_chart, scatter
+from evonorm.pictures import (
+    Axes,
+    Bar,
+    Cell,
+    DotRow,
+    Figure,
+    Line,
+    Mark,
+    dot_rows,
+    file_name,
+    funnel,
+    histogram,
+    line_chart,
+    scatter,
+)
 from evonorm.report.progress import PAPER_WINDOW, Progress, search_progress
 from evonorm.report.response import responses
 from evonorm.report.tally import Tally
@@ -30,31 +38,6 @@ Link = Callable[[int], str | None]  # where the page of a candidate is
 
 def no_link(_: int) -> None:
     return None
-
-
-def file_name(*words: str) -> str:
-    """The words of a figure's name, which an anchor from a journal may be among, without anything that is a path."""
-    return "_".join(re.sub(r"[^A-Za-z0-9_.-]+|^\.+", "-", word)[:80] for word in words)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A chart with its caption, and its data as a table."""
-
-    name: str
-    title: str
-    svg: Markup
-    columns: tuple[str, ...]
-    rows: list[tuple[Any, ...]]
-
-    def csv(self) -> str:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(
-            [float(f"{each:.7g}") if isinstance(each, float) else each for each in row] for row in self.rows
-        )
-        return text.getvalue()
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from evonorm.journal import find_run
+from evonorm.pictures import write_figures
 from evonorm.report.facts import population_window
-from evonorm.report.figure_files import write_figures
 from evonorm.report.figures import NamedTally
 from evonorm.report.progress import PAPER_WINDOW
 from evonorm.report.run_page import HEADINGS, RunPage, run_page

@@ -4,8 +4,8 @@ import functools
 
 import numpy as np
 
-from evonorm.graph import Graph, formula_mathml, graph_svg
-from evonorm.graph.markup import Markup, element
+from evonorm.graph import Graph
+from evonorm.pictures import Markup, element, formula_mathml, graph_svg
 from evonorm.report.figures import response_figure
 from evonorm.report.templates import render
 

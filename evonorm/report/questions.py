@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from evonorm.journal import Reader
-from evonorm.journal.schema import explained
+from evonorm.journal import Reader, explained
 
 
 def ask(reader: Reader, question: str, values: tuple[Any, ...] = ()) -> list[Any]:

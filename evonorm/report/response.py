@@ -11,9 +11,8 @@ from statistics import NormalDist
 import torch
 from torch import Tensor
 
-from evonorm.graph import Graph
-from evonorm.graph.graph import V0, V1, ZERO, X
-from evonorm.kernels.eager import ELEMENTWISE, moment_over
+from evonorm.graph import V0, V1, ZERO, Graph, X
+from evonorm.kernels import ELEMENTWISE, moment_over
 
 STATISTICS = ((0.0, 0.5), (0.0, 1.0), (0.0, 2.0), (1.0, 1.0))  # (mean, std) of x, a curve each
 EPS = 1e-5

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evonorm.graph.drawing import ON_PAPER
-from evonorm.graph.markup import element, joined
 from evonorm.journal import Candidate, Failed, Rejected, Scores, find_run
+from evonorm.pictures import ON_PAPER, Figure, element, joined
 from evonorm.report.facts import what_was_run
 from evonorm.report.family import readable
-from evonorm.report.figures import Figure, funnel_figure
+from evonorm.report.figures import funnel_figure
 from evonorm.report.html_report import write_report
 from evonorm.report.run_page import run_page
 from evonorm.report.tally import Tally

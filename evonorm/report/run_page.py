@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass, field
 
 from evonorm.graph import CATALOG, Graph
-from evonorm.graph.markup import Markup
 from evonorm.journal import Ranked, Reader
+from evonorm.pictures import Markup
 from evonorm.report.facts import duration, population_window, what_was_run
 from evonorm.report.family import Relative, ancestry, readable
 from evonorm.report.figures import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import jinja2
 
-from evonorm.graph.markup import Markup
+from evonorm.pictures import Markup
 
 PAGES = Path(__file__).parent / "pages"
 

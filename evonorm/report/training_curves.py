@@ -5,9 +5,8 @@ from itertools import chain
 from typing import Any
 
 from evonorm.journal import Outcome, Stage
-from evonorm.report.chart_frame import Axes
-from evonorm.report.charts import Line, line_chart
-from evonorm.report.figures import PERCENT, Figure, file_name
+from evonorm.pictures import Axes, Figure, Line, file_name, line_chart
+from evonorm.report.figures import PERCENT
 
 
 def curves_of_candidate(stages: Iterable[Stage]) -> list[Figure]:

@@ -7,13 +7,15 @@ begin with, `functions.py` what equal ones share, `hurdles.py` how high a candid
 `ceilings.py` when it is too far behind.
 """
 
-from evonorm.journal.proposals import Proposal as Proposal
+from evonorm.journal import Proposal as Proposal
 from evonorm.search.evolution import Evolution as Evolution
 from evonorm.search.population import Member as Member
 from evonorm.search.population import Population as Population
+from evonorm.search.proposals import different_child as different_child
 from evonorm.search.random_search import RandomSearch as RandomSearch
 from evonorm.search.screen import reject_without_training as reject_without_training
 from evonorm.search.search import Search as Search
+from evonorm.search.search import reference_graph as reference_graph
 from evonorm.search.settings import SearchSettings as SearchSettings
 from evonorm.search.tournament import pareto_front as pareto_front
 from evonorm.search.tournament import tournament_winner as tournament_winner

@@ -3,7 +3,7 @@
 The rule is a record, not a forecast. Of n + 1 candidates that would clear a rung, in random order, the last has the
 largest half-way loss of all with a chance of 1 / (n + 1): so often, at most, is one stopped wrongly. Stopped runs
 cannot show that they would have cleared it, so every few candidates one is never stopped: the record goes on growing,
-and the journal holds what is needed to count wrong stops (`evonorm.experiments.halfway_stops`).
+and the journal holds what is needed to count wrong stops (`evonorm.runner.halfway_stops`).
 """
 
 from collections import defaultdict

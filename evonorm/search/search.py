@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evonorm.graph import CATALOG, Graph, with_dead_nodes
+from evonorm.graph import CATALOG, Graph, graph_of, with_dead_nodes
 from evonorm.journal import Candidate, Outcome, Proposal, Rejected, Scores
 from evonorm.search.ceilings import NEVER_STOPPED, Ceilings
 from evonorm.search.evolution import STEPPING_STONE, Draft, Evolution
@@ -200,8 +200,6 @@ class Search:
 
 def reference_graph(name: str) -> Graph:
     """The catalog's graph of a reference row."""
-    formula = CATALOG[name].formula if name in CATALOG else None
-    if formula is None:
-        known = ", ".join(entry.name for entry in CATALOG.values() if entry.formula)
-        raise ValueError(f"a reference must be a layer with a formula, got {name!r}. Known: {known}.")
-    return Graph.parse(formula)
+    if name not in CATALOG:
+        raise ValueError(f"a reference must be a layer of the catalog, got {name!r}. Known: {', '.join(CATALOG)}.")
+    return graph_of(name)

@@ -1,11 +1,10 @@
 """A training run on disk: everything that the next step depends on, so that a resumed run is the same bit for bit."""
 
-import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import torch
 
+from evonorm.foundation import write_atomically
 from evonorm.training.run import TrainingRun
 
 VERSION = 1
@@ -24,16 +23,7 @@ def save_checkpoint(run: TrainingRun, path: Path) -> None:
         "seconds": run.seconds,
         "random_state": run.random_state,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            torch.save(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(path)
-        except BaseException:
-            Path(file.name).unlink(missing_ok=True)
-            raise
+    write_atomically(path, lambda file: torch.save(content, file))
 
 
 def load_checkpoint(run: TrainingRun, path: Path) -> None:

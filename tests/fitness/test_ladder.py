@@ -139,7 +139,7 @@ def test_the_running_loss_forgets():
     ],
 )
 def test_impossible_ladders_are_refused(ladder, message):
-    from evonorm.experiments.settings import read_settings
+    from evonorm.runner.settings import read_settings
 
     table = {"quality": {"steps": 1}, "training": {"steps": 4}, "ladder": ladder}
     with pytest.raises(ValueError, match=message):

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from evonorm.experiments.evaluate_layer import read_fitness_recipe
 from evonorm.fitness import FitnessRecipe
+from evonorm.runner.evaluate_layer import read_fitness_recipe
 from evonorm.training import TrainingRecipe
 
 RECIPES = Path(__file__).parents[2] / "recipes"

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from evonorm.graph import CATALOG, Graph, sample_graph
-from evonorm.kernels import library
+from evonorm.kernels.cpu import library
 from evonorm.kernels.plan import plan
 
 native = library.find_library()[0]

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from evonorm.graph import CATALOG, Graph, sample_graph
-from evonorm.kernels import library
+from evonorm.kernels.cpu import library
 from evonorm.kernels.plan import plan
 from tests.kernels.reference import compare
 

@@ -9,8 +9,9 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from evonorm.graph import CATALOG, Graph
-from evonorm.kernels import dispatch, library, run_eager, run_layer
-from evonorm.kernels.custom_op import layer_backward, layer_forward
+from evonorm.kernels import choose, run_eager, run_layer
+from evonorm.kernels.cpu import library
+from evonorm.kernels.cpu.custom_op import layer_backward, layer_forward
 from evonorm.layers import create_layer
 from tests.kernels.reference import EPS, make_inputs, run_and_differentiate
 
@@ -107,9 +108,9 @@ def test_only_x_and_small_rows_are_kept():
 
 def test_no_saved_buffer_without_gradients(monkeypatch):
     seen = []
-    real = dispatch.run_native.__globals__["launch_forward"]
+    real = choose.run_native.__globals__["launch_forward"]
     monkeypatch.setitem(
-        dispatch.run_native.__globals__, "launch_forward", lambda *a, keep: seen.append(keep) or real(*a, keep=keep)
+        choose.run_native.__globals__, "launch_forward", lambda *a, keep: seen.append(keep) or real(*a, keep=keep)
     )
     with torch.no_grad():
         create_layer("evonorm-b0", 8)(torch.randn(2, 8, 4, 4))
@@ -302,14 +303,14 @@ class TestDispatch:
     def test_forced_kernels(self, monkeypatch):
         x, w = torch.randn(2, 8, 3, 3, requires_grad=True), torch.ones(8)
         arguments = {"groups": 4, "eps": EPS}
-        monkeypatch.setattr(dispatch, "forced_kernel", "eager")
+        monkeypatch.setattr(choose, "forced_kernel", "eager")
         assert "FusedLayer" not in run_layer(S0, x, w, w, None, w, **arguments)[0].grad_fn.name()
-        monkeypatch.setattr(dispatch, "forced_kernel", "native")
+        monkeypatch.setattr(choose, "forced_kernel", "native")
         assert "FusedLayer" in run_layer(S0, x, w, w, None, w, **arguments)[0].grad_fn.name()
         with pytest.raises(TypeError, match="float64"):
             run_layer(S0, x.double(), w, w, None, w, **arguments)
         with pytest.raises(ValueError, match="eager, native, compile"):
-            dispatch.read_forced_kernel("fast")
+            choose.read_forced_kernel("fast")
 
     def test_without_the_library_there_is_one_warning_and_eager(self, monkeypatch):
         monkeypatch.setattr(library, "find_library", lambda: (None, "no compiler was there"))

@@ -4,7 +4,7 @@ import torch
 
 from evonorm.graph import CATALOG, PRIMITIVES, Graph, sample_graph, sample_live_graph
 from evonorm.kernels import run_eager
-from evonorm.kernels.small_arrays import Probes, run_small
+from evonorm.kernels.probes.small_arrays import Probes, run_small
 
 PROBES, SIDE, CHANNELS_OF_GROUP, SAMPLES, GROUPS = 2, 3, 2, 3, 4
 

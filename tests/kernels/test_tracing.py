@@ -13,14 +13,14 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import evonorm
-from evonorm.kernels import dispatch
+from evonorm.kernels import choose
 
 LAYERS = ("evonorm-b0", "evonorm-s0", "bn-silu", "gn-relu", "x * sigmoid(x) / rms_whc(x)")
 
 
 @pytest.fixture(autouse=True)
 def native_kernel(monkeypatch):
-    monkeypatch.setattr(dispatch, "forced_kernel", None)
+    monkeypatch.setattr(choose, "forced_kernel", None)
 
 
 def made(name):

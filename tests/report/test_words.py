@@ -1,9 +1,9 @@
-from evonorm.experiments.budget import Budget
 from evonorm.fitness.bend import BENDS
 from evonorm.fitness.depth_signal import DEPTH_SIGNAL
 from evonorm.fitness.free_checks import FREE_CHECKS
 from evonorm.fitness.ladder import BEHIND, rung_name
 from evonorm.report.words import end_words, origin_words, why_it_rejects
+from evonorm.runner.budget import Budget
 from evonorm.search.functions import DUPLICATE
 
 

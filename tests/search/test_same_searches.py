@@ -5,18 +5,16 @@ of it, row by row, without the recipe's spelling.
 """
 
 import hashlib
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from evonorm.experiments.budget import Budget
-from evonorm.experiments.recipe import Recipe, load_recipe
-from evonorm.experiments.run_search import start_search
 from evonorm.journal import Rejected, RunFolder, Scores
+from evonorm.runner.budget import Budget
+from evonorm.runner.recipe import Recipe, load_recipe
+from evonorm.runner.run_search import start_search
 from evonorm.workers import WorkerSettings
 
 KEPT = Path(__file__).with_name("same_searches.json")
@@ -27,12 +25,12 @@ PROPOSALS = 1500
 def rows_digest(runs, name, seed):
     recipe = Recipe(
         seed=seed,
-        evaluate="tests.experiments.fake_fitness:by_hash",
+        evaluate="tests.runner.fake_fitness:by_hash",
         search=replace(load_recipe(Path(name)).search, order="strict"),
         workers=WorkerSettings(kind="inline"),
     )
     folder = RunFolder(runs, f"{name}-{seed}")
-    start_search(folder, recipe, Budget(proposals=PROPOSALS), Console(file=io.StringIO()), None)
+    start_search(folder, recipe, Budget(proposals=PROPOSALS))
     digest = hashlib.sha256()
     with folder.reader() as reader:
         for row in reader.candidates():

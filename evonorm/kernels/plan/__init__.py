@@ -2,8 +2,8 @@
 
 Read `planner.py` first. `values.py` (with `fold.py`, `cancel.py`) and `rewrite.py` turn the graph into typed values,
 `forward.py`, `backward.py` (with `backward_pass.py`, `adjoints.py`) order them into phases, stages and tile passes,
-`tiles.py` gives a pass its registers, `slots.py` gives small values their places, `program.py` is the result and its
-encoding, `opcodes.py` the instruction set.
+`tiles.py` gives a pass its registers (`fuse.py` joins instructions first), `slots.py` gives small values their places,
+`program.py` is the result and its encoding, `opcodes.py` the instruction set.
 """
 
 from evonorm.kernels.plan.opcodes import OPCODES as OPCODES

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from evonorm.graph import Graph
-from evonorm.graph.graph import V0, V1, ZERO, X
+from evonorm.graph import V0, V1, ZERO, Graph, X
 from evonorm.kernels.plan.values import Kind, Value, Values
 
 

@@ -1,0 +1,263 @@
+"""The command line: one sub-command per thing a person does; wiring only."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain, groupby, repeat
+from operator import itemgetter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from evonorm.cli.bench import add_bench_command
+from evonorm.cli.calibrate import add_calibrate_command
+from evonorm.cli.report import add_report_commands
+from evonorm.cli.search import Changes, add_commands
+from evonorm.data import cifar10_path, get_cifar10, load_data
+from evonorm.fitness import TESTS, FitnessRecipe
+from evonorm.fitness import Progress as ProgressEvent
+from evonorm.graph import CATALOG
+from evonorm.models import LEGEND, draw_positions, model_cost, trace_model
+from evonorm.pictures import markdown_table, write_figures
+from evonorm.report import curves_of_layers
+from evonorm.runner import (
+    Measurement,
+    Watch,
+    all_changes,
+    check_layers,
+    distinct_layers,
+    evaluate_layers,
+    find_verdicts,
+    read_fitness_recipe,
+    summary_notes,
+    summary_rows,
+    verdict_rows,
+)
+
+app = typer.Typer(
+    help="Search, train and ship normalization-activation layers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+console = Console()
+add_commands(app)
+add_report_commands(app)
+add_calibrate_command(app)
+add_bench_command(app)
+
+
+@app.callback()
+def _root() -> None:
+    """Keeps sub-commands named even while there is only one."""
+
+
+@app.command()
+def layers() -> None:
+    """Lists every named layer with its formula.
+
+    Example: evonorm layers
+    """
+    table = Table("name", "formula (then * gamma + beta)", "where in the paper")
+    for entry in CATALOG.values():
+        formula = entry.formula or "(not in the formula language)"
+        table.add_row(entry.name, formula + (" [affine inside]" if entry.affine_inside else ""), entry.source)
+    console.print(table, markup=False)
+
+
+@app.command()
+def cost(
+    model: Annotated[str, typer.Argument(help="A model's name, such as resnet50 or mobilenetv2-cifar.")],
+    layer: Annotated[
+        list[str] | None, typer.Option(help="A layer's name or a formula; give it again for another row.")
+    ] = None,
+    image_size: Annotated[int | None, typer.Option(help="Height and width; by default what the model is for.")] = None,
+    width: Annotated[float, typer.Option(help="Channel multiplier.")] = 1.0,
+    positions: Annotated[bool, typer.Option("--positions", help="Draw where the layers sit instead.")] = False,
+) -> None:
+    """Counts parameters and multiply-adds of a model, a row for each layer asked for.
+
+    Example: evonorm cost resnet50 --layer bn-relu --layer evonorm-b0
+    """
+    if positions:
+        drawing = draw_positions(trace_model(model, image_size, width=width))
+        console.print(f"{drawing}\n\n{LEGEND}", markup=False, highlight=False, soft_wrap=True)
+        return
+    table = Table(
+        "layer", "parameters", "convolutions", "layers", "together", title=f"{model}, multiply-adds per image"
+    )
+    for each in layer or ["bn-relu"]:
+        found = model_cost(model, each, image_size, width=width)
+        counts = (found.conv_multiply_adds, found.layer_multiply_adds, found.multiply_adds)
+        table.add_row(each, f"{found.parameters:,}", *(f"{count / 1e6:,.1f} M" for count in counts))
+    console.print(table, markup=False)
+
+
+@app.command()
+def data(
+    name: Annotated[str, typer.Argument(help="cifar10, or digits (comes with scikit-learn, nothing to get)")],
+    source: Annotated[
+        Path | None, typer.Option("--from", help="a folder or archive that holds CIFAR-10, instead of the public ones")
+    ] = None,
+) -> None:
+    """Gets a data set once, checks it and keeps it; says where. A second call is instant.
+
+    Example: evonorm data cifar10
+
+    Example: evonorm data cifar10 --from ~/cifar-10-binary.tar.gz
+    """
+    if name == "cifar10":
+        with _bars() as bars:
+            origin = get_cifar10(source, lambda what, done, total: bars("getting CIFAR-10", what, done, total))
+        console.print(f"{cifar10_path()} (from {origin})", highlight=False, soft_wrap=True)
+    elif source is not None:
+        raise ValueError("--from is for cifar10.")
+    found = load_data(name)
+    sizes = f"{len(found.training)} training, {len(found.validation)} validation, {len(found.test)} test pictures"
+    console.print(f"{found.name}: {sizes}", highlight=False)
+
+
+@app.command()
+def evaluate(
+    layers: Annotated[list[str] | None, typer.Argument(help="names or formulas")] = None,
+    against: Annotated[list[str] | None, typer.Option(help="rivals, measured in the same run")] = None,
+    recipe: Annotated[Path, typer.Option(help="its fitness table is used")] = Path("recipes/laptop.toml"),
+    changes: Changes = None,
+    data: Annotated[str | None, typer.Option(help="other pictures than the recipe's: cifar10 or digits")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="how many; more than one gives mean ± spread")] = 1,
+    keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,
+    test_set: Annotated[bool, typer.Option("--test-set", help="also the test pictures, for a final number")] = False,
+    verdicts: Annotated[bool, typer.Option("--verdicts", help="only the rejection tests, all of them")] = False,
+    out: Annotated[Path | None, typer.Option(help="a folder for figures of the trainings, with their data")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="processes, a layer and seed each; 0 computes in this one")] = 0,
+) -> None:
+    """Runs the whole protocol on an idea for a layer, beside its rivals.
+
+    Example: evonorm evaluate "x * sigmoid(x) / rms_whcg(x)" --against bn-relu --against evonorm-s0
+
+    Example: evonorm evaluate evonorm-b0 bn-relu --recipe recipes/paper_b.toml --keep runs/b0 --test-set
+
+    Example: evonorm evaluate evonorm-b0 bn-relu --seeds 2 --workers 2 --set fitness.threads=1 --keep runs/two
+
+    Example: evonorm evaluate --verdicts --recipe recipes/paper_b.toml --keep runs/verdicts
+    """
+    chosen = list(dict.fromkeys([*(layers or []), *(against or [])]))
+    if not chosen and not verdicts:
+        raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
+    if verdicts and (test_set or out is not None or workers):
+        raise ValueError(
+            "--verdicts trains no layer to its end: --test-set, --out and --workers are for evaluations without it."
+        )
+    fitness = read_fitness_recipe(recipe, all_changes(changes, data))
+    check_layers(chosen)
+    console.print(f"data: {load_data(fitness.data).name}; recipe: {recipe}", highlight=False, soft_wrap=True)
+    if verdicts:
+        _print_verdicts(chosen, fitness, seeds, keep or Path("runs/verdicts"))
+    else:
+        measured = _print_scores(chosen, fitness, seeds, keep, test_set, workers)
+        if out is not None:
+            outcomes = {layer: [each.outcome for each in measured if each.layer == layer] for layer in chosen}
+            write_figures(curves_of_layers(outcomes), out)
+
+
+def _print_scores(
+    layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool, workers: int
+) -> list[Measurement]:
+    with _bars() as bars:
+        measured = evaluate_layers(
+            layers, fitness, range(seeds), watch=_told(bars), keep=keep, test_set=test_set, workers=workers
+        )
+    kinds = {"validation %": "accuracy", "test %": "test_accuracy"} if test_set else {"validation %": "accuracy"}
+    rows = summary_rows(measured, fitness.anchors, tuple(kinds.values()))
+    title = f"{fitness.training.steps} steps, {seeds} seed{'s' if seeds > 1 else ''}"
+    table = Table("anchor", "layer", *kinds, "s a step", title=title)
+    for anchor, section in groupby(rows, itemgetter(0)):
+        for name, (_, *cells) in zip(chain([anchor], repeat("")), section, strict=False):
+            table.add_row(name, *cells)
+        table.add_section()
+    console.print(table, markup=False)
+    for note in summary_notes(measured):
+        console.print(note, markup=False, highlight=False, soft_wrap=True)
+    return measured
+
+
+def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path) -> None:
+    path = keep / "verdicts.jsonl"
+    with _bars() as bars:
+        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), path, _told(bars)))
+    columns = ["layer", *(f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS)]
+    rows = verdict_rows(found, fitness.anchors)
+    path.with_suffix(".md").write_text(markdown_table(columns, rows))
+    _print_table(f"verdicts, kept in {path} and {path.stem}.md", columns, rows)
+
+
+def _told(bars: "Bars") -> Watch:
+    def watch(layer: str, seed: int, event: ProgressEvent | None) -> None:
+        who = f"{layer[:40]} (seed {seed})"
+        if event is None:
+            bars(who, None, 0, 0)
+        else:
+            bars(who, f"{event.stage} on {event.anchor}", event.step, event.steps)
+
+    return watch
+
+
+def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
+    table = Table(*columns, title=title)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table, markup=False)
+
+
+Bars = Callable[[str, str | None, int, int], None]  # who, what (None: done with everything), steps done, of how many
+
+
+@contextmanager
+def _bars() -> Iterator[Bars]:
+    """A progress bar on stderr for each that is at work; total 0 means unknown. In a file, lines instead."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        at_work: dict[str, TaskID] = {}
+
+        def tell(who: str, what: str | None, done: int, total: int) -> None:
+            if who not in at_work:
+                at_work[who] = progress.add_task("", total=None)
+            if what is None:
+                progress.remove_task(at_work.pop(who))
+                return
+            text = f"{who}: {what}".replace("[", "(")
+            progress.update(at_work[who], description=text, completed=done, total=total or None)
+
+        yield tell
+
+
+class _Lines:
+    """A line when somebody begins with something else, and one a minute meanwhile."""
+
+    def __init__(self) -> None:
+        self.printed: dict[str, tuple[str, float]] = {}
+
+    def __call__(self, who: str, what: str | None, done: int, total: int) -> None:
+        last, when = self.printed.get(who, ("", 0.0))
+        if what is None or (what == last and time.monotonic() < when + 60):
+            return
+        self.printed[who] = what, time.monotonic()
+        of = f" of {total}" if total else ""
+        typer.echo(f"{time.strftime('%H:%M:%S')} {who}: {what}: {done}{of}", err=True)
+
+
+def main() -> None:
+    """Entry point: mistakes of the user end in one message and exit code 2, never in a traceback."""
+    try:
+        app()
+    except (ValueError, TypeError, OSError) as error:
+        Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False)
+        sys.exit(2)

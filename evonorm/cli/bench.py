@@ -1,0 +1,78 @@
+"""The sub-command `bench`. Wiring only; `cli.py` adds it."""
+
+from itertools import chain
+from typing import Annotated
+
+import torch
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from evonorm.kernels import find_library, forced_kernel, why_not_native
+from evonorm.runner import Timed, bench_layers, bench_model, check_layers, processor
+from evonorm.training import keep_freed_memory
+
+console = Console()
+
+
+def bench(
+    layers: Annotated[list[str] | None, typer.Argument(help="names or formulas; EvoNorm-B0 and -S0 by default")] = None,
+    shape: Annotated[str, typer.Option(help="of the input: batch, channels, height, width")] = "128,64,24,24",
+    model: Annotated[str | None, typer.Option(help="time whole training steps of this model instead")] = None,
+    batch: Annotated[int, typer.Option(min=1, help="images in a step of the model")] = 128,
+    size: Annotated[int, typer.Option(min=1, help="their height and width")] = 24,
+    threads: Annotated[int | None, typer.Option(min=1, help="as many as torch would take by default")] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="in which everything is timed once")] = 15,
+    channels_first: Annotated[bool, typer.Option("--channels-first", help="NCHW instead of channels_last")] = False,
+) -> None:
+    """Times layers on this machine, in turns with torch's BatchNorm and ReLU.
+
+    Example: evonorm bench evonorm-b0 "x * sigmoid(x) / rms_whcg(x)"
+
+    Example: evonorm bench evonorm-s0 --model mobilenetv2-cifar --threads 1
+    """
+    chosen = layers or ["evonorm-b0", "evonorm-s0"]
+    check_layers(chosen)
+    sizes = _sizes(shape)
+    keep_freed_memory()
+    if threads is not None:
+        torch.set_num_threads(threads)
+    layout = "NCHW" if channels_first else "channels_last"
+    console.print(
+        f"{processor()}, torch {torch.__version__}, {torch.get_num_threads()} thread(s), kernel: {_kernel()}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if model is not None:
+        title = f"training steps of {model}, {batch} images of {size}x{size}, {layout}, {rounds} rounds"
+        _print_times(title, {"step": bench_model(chosen, model, not channels_first, batch, size, rounds)})
+    else:
+        title = f"{' x '.join(map(str, sizes))}, {layout}, {rounds} rounds"
+        both, forward = bench_layers(chosen, sizes, not channels_first, rounds)
+        _print_times(title, {"forward and backward": both, "forward alone": forward})
+
+
+def _sizes(shape: str) -> tuple[int, ...]:
+    words = shape.replace("x", ",").split(",")
+    if len(words) != 4 or not all(word.strip().isdigit() and int(word) > 0 for word in words):
+        raise ValueError(f"--shape is batch, channels, height and width, such as 128,64,24,24; got {shape!r}.")
+    return tuple(map(int, words))
+
+
+def _kernel() -> str:
+    library = find_library()[0]
+    if forced_kernel not in (None, "native"):
+        return f"{forced_kernel} (EVONORM_KERNEL)"
+    return f"native ({library.isa()})" if library else f"eager ({why_not_native()})"
+
+
+def _print_times(title: str, columns: dict[str, list[Timed]]) -> None:
+    table = Table("layer", *(head for name in columns for head in (f"{name}, ms", "of BN-ReLU")), title=title)
+    for row in zip(*columns.values(), strict=True):
+        cells = [(f"{each.milliseconds:.3f}", f"{each.ratio:.2f}") for each in row]
+        table.add_row(row[0].layer, *chain(*cells))
+    console.print(table, markup=False)
+
+
+def add_bench_command(app: typer.Typer) -> None:
+    app.command()(bench)

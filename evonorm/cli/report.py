@@ -1,0 +1,86 @@
+"""The sub-commands that show things: draw, report, dashboard. Wiring only; `cli.py` adds them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from evonorm.graph import CATALOG, graph_of
+from evonorm.journal import find_run, run_names
+from evonorm.pictures import graph_svg, png_of, why_no_png
+from evonorm.report import layer_page, response_figure, write_report
+
+console = Console()
+
+Runs = Annotated[Path, typer.Option(help="the folder of all runs")]
+
+
+def draw(
+    layer: Annotated[str, typer.Argument(help="a name of `evonorm layers`, or a formula")],
+    out: Annotated[Path, typer.Argument(help="a file that ends in .svg, .png or .html")],
+    response: Annotated[bool, typer.Option("--response", help="the output against x instead of the graph")] = False,
+) -> None:
+    """Draws a layer: its graph or its response as SVG or PNG, or a page with formula, graph and response as HTML.
+
+    Example: evonorm draw evonorm-b0 out.svg
+    """
+    graph, affine_inside = graph_of(layer), layer in CATALOG and CATALOG[layer].affine_inside
+    if response and out.suffix == ".html":
+        raise ValueError("--response chooses one picture for an .svg or .png file; an .html page shows both.")
+    if out.suffix == ".html":
+        out.write_text(layer_page(layer, graph, str(graph), affine_inside))
+    elif out.suffix in (".svg", ".png"):
+        svg = response_figure(graph).svg if response else graph_svg(graph, affine=not affine_inside)
+        out.write_bytes(svg.encode() if out.suffix == ".svg" else png_of(svg))
+    else:
+        raise ValueError(f"a drawing is written to a file that ends in .svg, .png or .html, got {str(out)!r}.")
+    console.print(f"wrote {out}", highlight=False, markup=False)
+
+
+def report(
+    name: Annotated[str, typer.Argument(help="the run's name")],
+    against: Annotated[str | None, typer.Option(help="another run, e.g. a random search, for the progress")] = None,
+    out: Annotated[Path | None, typer.Option(help="folder to write to; by default runs/NAME/report")] = None,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Writes a run's report: one HTML file that works offline, its figures as SVG and PNG, and their data as CSV.
+
+    Example: evonorm report first --against random-first
+    """
+    path = write_report(runs, name, out, against)
+    console.print(f"wrote {path} and {path.parent / 'figures'}", highlight=False, markup=False, soft_wrap=True)
+    if (reason := why_no_png()) is not None:
+        console.print(f"without PNG files: {reason}", highlight=False, markup=False, soft_wrap=True)
+
+
+def dashboard(
+    name: Annotated[str | None, typer.Argument(help="a run to open; all runs by default")] = None,
+    host: Annotated[str, typer.Option(help="where to listen; anything but localhost lets others look")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any that is free")] = 8765,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Serves live pages about runs, also while a search is at work. Ctrl-C ends it.
+
+    Example: evonorm dashboard first
+    """
+    try:
+        from evonorm.dashboard import server as pages
+    except ImportError as error:
+        raise ValueError(f"the dashboard needs {error.name}. Install it with: pip install 'evonorm[report]'") from error
+    if name is not None:
+        find_run(runs, name)
+    place = pages.open_socket(host, port)
+    hosts = pages.LOCAL if host in pages.LOCAL else ("*",)
+    address = (
+        f"http://{f'[{host}]' if ':' in host else host}:{place.getsockname()[1]}{f'/runs/{name}' if name else '/'}"
+    )
+    console.print(
+        f"{len(run_names(runs))} run(s) at {address} (Ctrl-C ends)", highlight=False, markup=False, soft_wrap=True
+    )
+    pages.serve(runs, place, hosts)
+
+
+def add_report_commands(app: typer.Typer) -> None:
+    for command in (draw, report, dashboard):
+        app.command()(command)

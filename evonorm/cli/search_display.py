@@ -1,0 +1,140 @@
+"""What a person sees of a running search: a live panel in a terminal, plain lines elsewhere."""
+
+import time
+from collections import Counter
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
+
+from evonorm.cli.leaderboard import leaderboard_text
+from evonorm.journal import Reader, Scores, leaderboard
+from evonorm.runner import Driver
+
+TOP = 5
+
+
+class LiveDisplay:
+    """Redrawn twice a second at most; the journal is asked only when a score has come in."""
+
+    def __init__(self, console: Console, reader: Reader, title: str) -> None:
+        self._reader, self._title = reader, title
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._live.start()
+        self._drawn = 0.0
+        self._scores = -1
+        self._top = Text()
+
+    def show(self, driver: Driver) -> None:
+        now = time.monotonic()
+        if now - self._drawn < 0.5:
+            return
+        self._drawn = now
+        if driver.verdicts["scores"] != self._scores:
+            self._scores = driver.verdicts["scores"]
+            self._top = leaderboard_text(leaderboard(self._reader, TOP), self._reader.references())
+        lines = [Text(f"{self._title}  {time_line(driver)}", style="bold"), Text(count_line(driver))]
+        lines.append(Text(best_line(driver)))
+        lines += [Text(f"  {at_work(driver, index)}", style="dim") for index in driver.in_flight]
+        self._live.update(Group(*lines, self._top), refresh=True)
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+class PlainDisplay:
+    """A line for every new best, and one of counts now and then."""
+
+    def __init__(self, console: Console, reader: Reader, title: str, every: float = 30.0) -> None:
+        self._console, self._reader, self._title, self._every = console, reader, title, every
+        self._printed = 0.0
+        self._scores = 0
+        self._best = -1
+
+    def show(self, driver: Driver) -> None:
+        if driver.verdicts["scores"] != self._scores:
+            self._scores = driver.verdicts["scores"]
+            self._show_new_best(driver)
+        now = time.monotonic()
+        if now - self._printed >= self._every:
+            self._printed = now
+            self._print(f"{self._title}  {time_line(driver)}  {count_line(driver)}")
+
+    def close(self) -> None:
+        pass
+
+    def _show_new_best(self, driver: Driver) -> None:
+        best = self._reader.best(1)
+        if not best or best[0].proposal.index == self._best:
+            return
+        self._best = best[0].proposal.index
+        outcome = best[0].outcome
+        assert isinstance(outcome, Scores)
+        accuracies = ", ".join(f"{anchor} {100 * each:.2f}" for anchor, each in sorted(outcome.accuracies.items()))
+        self._print(f"new best: candidate {self._best}, {100 * outcome.average:.2f} % ({accuracies})")
+        self._print(f"  {best[0].proposal.graph}")
+        self._print(f"  {best_line(driver)}")
+
+    def _print(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+class Terminal:
+    """Shows a search on a console: redrawn in place on a terminal, as lines anywhere else."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def say(self, text: str) -> None:
+        self.console.print(text, markup=False, highlight=False)
+
+    def watch(self, reader: Reader, title: str) -> LiveDisplay | PlainDisplay:
+        return (LiveDisplay if self.console.is_terminal else PlainDisplay)(self.console, reader, title)
+
+
+def time_line(driver: Driver) -> str:
+    seconds = time.monotonic() - driver.started
+    spent = f"{seconds / 60:.1f} min"
+    left = driver.seconds_left()
+    if left is not None:
+        return f"{spent}, {left / 60:.1f} min left"
+    bounds = [
+        f"{number:,} {name} left{_at_this_pace(seconds, driver.left_at_start[name] - number, number)}"
+        for name, number in driver.left().items()
+    ]
+    return ", ".join([spent, *bounds])
+
+
+def _at_this_pace(seconds: float, done: int, left: int) -> str:
+    """Of this session; the first steps go into the references, which is no pace to go by."""
+    return f" (about {seconds / 60 * left / done:.0f} min)" if left and done and seconds > 60 else ""
+
+
+def count_line(driver: Driver) -> str:
+    by_test = Counter[str]()
+    for verdict, number in driver.verdicts.items():
+        if verdict.startswith("rejected: "):
+            test = verdict.removeprefix("rejected: ")
+            by_test["free checks" if test.startswith("free:") else test] += number
+    tests = ", ".join(f"{test} {number:,}" for test, number in sorted(by_test.items()))
+    return (
+        f"{driver.search.proposed:,} proposed, {by_test.total():,} rejected ({tests or 'none'}),"
+        f" {driver.verdicts['scores']:,} scored, {driver.verdicts['failed']} failed, {len(driver.in_flight)} in work"
+    )
+
+
+def best_line(driver: Driver) -> str:
+    """The best accuracy on each anchor, beside what the references have there."""
+    scored = [(each.proposal.name, each.outcome) for each in driver.references if isinstance(each.outcome, Scores)]
+    anchors = sorted(driver.best or {anchor for _, outcome in scored for anchor in outcome.accuracies})
+    parts = []
+    for anchor in anchors:
+        best = f"{100 * driver.best[anchor]:.1f}" if anchor in driver.best else "none yet"
+        beside = ", ".join(f"{name} {100 * outcome.accuracies[anchor]:.1f}" for name, outcome in scored)
+        parts.append(f"{anchor} {best}" + (f" ({beside})" if beside else ""))
+    return f"best %: {'; '.join(parts) or 'none yet'}"
+
+
+def at_work(driver: Driver, index: int) -> str:
+    graph = str(driver.in_flight[index].graph)
+    return f"{index}: {driver.stages.get(index, 'starting')}  {graph[:80]}{'…' if len(graph) > 80 else ''}"

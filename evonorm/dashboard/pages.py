@@ -1,0 +1,156 @@
+"""The dashboard's pages, made from journals by one thread. Nothing is written; no transaction outlives a question."""
+
+from pathlib import Path
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+
+from evonorm.dashboard.live_runs import LiveRun, LiveRuns
+from evonorm.journal import JournalError, find_run, run_names
+from evonorm.pictures import Figure
+from evonorm.report import (
+    HEADINGS,
+    KINDS,
+    PAGE_SIZE,
+    PAGES,
+    NamedTally,
+    ask,
+    candidate_rows,
+    candidate_values,
+    funnel_figure,
+    progress_figures,
+    render,
+    state,
+    what_was_run,
+)
+
+STATIC = {"style.css": "text/css", "live.js": "text/javascript"}
+# Only our own files may run or be loaded: a script that slipped through the escaping would still not start.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:;"
+    " style-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+
+_LAST_AND_BEST = """SELECT (SELECT max(idx) FROM proposals),
+    (SELECT max(average) FROM outcomes WHERE average IS NOT NULL)"""
+
+
+class DashboardPages:
+    """The pages, each a method that returns what is to be sent. All of them belong into one thread."""
+
+    def __init__(self, runs: Path) -> None:
+        self.runs = runs
+        self.open_runs = LiveRuns(runs)
+
+    def all_runs(self) -> Response:
+        rows = [self._run_row(name) for name in run_names(self.runs)]
+        return html_page("runs.html", {"title": "evonorm: runs", "rows": rows, "folder": self.runs})
+
+    def _run_row(self, name: str) -> dict[str, Any]:
+        try:
+            with find_run(self.runs, name).reader() as reader:
+                last, best = ask(reader, _LAST_AND_BEST)[0]
+                proposed = 0 if last is None else last + 1
+                return {"name": name, "error": None, "state": state(reader), "proposed": proposed, "best": best}
+        except JournalError as error:
+            return {"name": name, "error": str(error)}
+
+    def run(self, name: str) -> Response:
+        run = self._fresh(name)
+        values = {"page": run.page, "headings": HEADINGS, "sections": run.sections, "digests": run.digests}
+        return html_page("run.html", {"title": f"Run {name}", **values})
+
+    def live(self, name: str, known: list[str]) -> Response:
+        """The sections whose digest the page does not know yet, and when to ask again."""
+        run = self._fresh(name)
+        news = {
+            section: {"html": html, "digest": run.digests[section]}
+            for section, html in run.sections.items()
+            if run.digests[section] not in known
+        }
+        return JSONResponse({"sections": news, "wait": round(run.wait + 0.1, 2)}, headers=HEADERS)
+
+    def _fresh(self, name: str) -> LiveRun:
+        run = self.open_runs.get(name)
+        run.refresh()
+        return run
+
+    def figure(self, name: str, figure: str, suffix: str) -> Response:
+        run = self._fresh(name)
+        assert run.page is not None
+        found = next((each for each in run.page.figures if each.name == figure), None)
+        if found is None or suffix not in ("svg", "csv"):
+            raise HTTPException(404, f"run {name} has no figure {figure}.{suffix}.")
+        if suffix == "csv":
+            return PlainTextResponse(found.csv(), media_type="text/csv", headers=HEADERS)
+        return Response(found.svg, media_type="image/svg+xml", headers=HEADERS)
+
+    def candidate(self, name: str, index: int) -> Response:
+        run = self.open_runs.get(name)
+        references = run.read_on().references
+        if index > run.tally.proposed:  # also those that are too large for SQLite
+            raise HTTPException(404, f"run {name} has no candidate {index}; {run.tally.proposed} were proposed.")
+        values = candidate_values(run.reader, run.reader.candidate(index), references)
+        title = f"Candidate {index} of {name}"
+        return html_page("candidate.html", {"title": title, "name": name, "base": f"/runs/{name}", **values})
+
+    def candidates(self, name: str, kind: str, start: int) -> Response:
+        if kind not in KINDS:
+            raise HTTPException(404, f"candidates are listed by one of {', '.join(KINDS)}, got {kind!r}.")
+        rows = candidate_rows(self.open_runs.get(name).reader, kind, start)
+        values = {"name": name, "base": f"/runs/{name}", "kinds": KINDS, "kind": kind, "rows": rows}
+        return html_page(
+            "candidates.html", {"title": f"Candidates of {name}", "start": start, "size": PAGE_SIZE, **values}
+        )
+
+    def compare(self, first: str, second: str | None) -> Response:
+        if second is None:
+            others = [name for name in run_names(self.runs) if name != first]
+            if not others:
+                raise HTTPException(404, "it takes two runs to compare.")
+            second = others[0]
+        pair = [self.open_runs.get(name) for name in (first, second)]
+        tallies = [self._read_whole(run) for run in pair]
+        facts = [dict(what_was_run(run.reader, run.tally)) for run in pair]
+        funnels = [funnel_figure(each.tally) for each in tallies]
+        values = {
+            "title": f"{first} beside {second}",
+            "names": [first, second],
+            "differing": _differing_judges(pair),
+            "facts": [(label, facts[0][label], facts[1][label]) for label in facts[0]],
+            "progress": progress_figures(tallies) if first != second else progress_figures(tallies[:1]),
+            "funnels": [
+                Figure(f"funnel-{n}", run.name, figure.svg, figure.columns, figure.rows)
+                for n, (run, figure) in enumerate(zip(pair, funnels, strict=True))
+            ],
+        }
+        return html_page("compare.html", values)
+
+    def _read_whole(self, run: LiveRun) -> NamedTally:
+        run.read_on(seconds=None)
+        return run.named_tally()
+
+
+def _differing_judges(pair: list[LiveRun]) -> str:
+    """Which tables of the two recipes that decide about scores are not the same."""
+    recipes = [run.reader.header().get("recipe") or {} for run in pair]
+    return ", ".join(key for key in ("evaluate", "fitness") if recipes[0].get(key) != recipes[1].get(key))
+
+
+def html_page(template: str, values: dict[str, Any]) -> Response:
+    return HTMLResponse(render(template, values, static=True), headers=HEADERS)
+
+
+def static_file(name: str) -> Response:
+    if name not in STATIC:
+        raise HTTPException(404, f"there is no file {name}.")
+    return Response((PAGES / name).read_text(), media_type=STATIC[name], headers=HEADERS)
+
+
+def message_page(status: int, title: str, text: str) -> Response:
+    page = render("message.html", {"title": title, "text": text}, static=True)
+    return HTMLResponse(page, status_code=status, headers=HEADERS)

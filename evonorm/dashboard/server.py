@@ -1,0 +1,138 @@
+"""`evonorm dashboard`: the pages of all runs, live, for people at this machine.
+
+Every answer comes from one reading thread, so that SQLite connections stay where they were opened and no page does the
+work of another again.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from evonorm.dashboard.pages import DashboardPages, message_page, static_file
+from evonorm.journal import JournalError, NoSuchRunError
+from evonorm.report import compile_all, prepare
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+class Dashboard:
+    """From addresses to pages: each method takes what its page needs out of the request."""
+
+    def __init__(self, runs: Path) -> None:
+        self.pages = DashboardPages(runs)
+        self.reading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal")
+
+    async def read(self, page: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self.reading, page, *arguments)
+
+    async def all_runs(self, _: Request) -> Response:
+        return await self.read(self.pages.all_runs)
+
+    async def run(self, request: Request) -> Response:
+        return await self.read(self.pages.run, request.path_params["name"])
+
+    async def live(self, request: Request) -> Response:
+        known = request.query_params.get("known", "").split(",")
+        return await self.read(self.pages.live, request.path_params["name"], known)
+
+    async def figure(self, request: Request) -> Response:
+        name, _, suffix = request.path_params["figure"].rpartition(".")
+        return await self.read(self.pages.figure, request.path_params["name"], name, suffix)
+
+    async def candidate(self, request: Request) -> Response:
+        return await self.read(self.pages.candidate, request.path_params["name"], request.path_params["index"])
+
+    async def candidates(self, request: Request) -> Response:
+        kind, start = request.query_params.get("kind", "scores"), request.query_params.get("start", "0")
+        number = int(start) if start.isascii() and start.isdigit() and len(start) < 15 else 0
+        return await self.read(self.pages.candidates, request.path_params["name"], kind, number)
+
+    async def compare(self, request: Request) -> Response:
+        first, second = request.query_params.get("a"), request.query_params.get("b")
+        if not first:
+            raise HTTPException(404, "name two runs to compare: /compare?a=first&b=second.")
+        return await self.read(self.pages.compare, first, second)
+
+    @asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        yield
+        await self.read(self.pages.open_runs.close)
+        self.reading.shutdown()
+
+
+def create_app(runs: Path, hosts: tuple[str, ...] = LOCAL) -> Starlette:
+    """The dashboard as an application. A request under a host name that is not among `hosts` is refused.
+
+    Without that check a web page elsewhere could have its own name point to this machine, and read along.
+    """
+    compile_all()
+    prepare()
+    board = Dashboard(runs)
+    routes = [
+        Route("/", board.all_runs),
+        Route("/runs/{name}", board.run),
+        Route("/runs/{name}/live", board.live),
+        Route("/runs/{name}/figures/{figure}", board.figure),
+        Route("/runs/{name}/candidates", board.candidates),
+        Route("/runs/{name}/candidates/{index:int}", board.candidate),
+        Route("/compare", board.compare),
+        Route("/static/{name}", lambda request: static_file(request.path_params["name"])),
+    ]
+    guard = [Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts])]
+    return Starlette(routes=routes, lifespan=board.lifespan, middleware=guard, exception_handlers=_HANDLERS)
+
+
+async def _no_such_run(_: Request, error: Exception) -> Response:
+    return message_page(404, "No such run", str(error))
+
+
+async def _http_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return message_page(error.status_code, "Not here", error.detail)
+
+
+async def _journal_error(_: Request, error: Exception) -> Response:
+    return message_page(404 if "no candidate" in str(error) else 500, "This cannot be shown", str(error))
+
+
+_HANDLERS: dict[Any, Any] = {NoSuchRunError: _no_such_run, HTTPException: _http_error, JournalError: _journal_error}
+
+
+def open_socket(host: str, port: int) -> socket.socket:
+    """A place to listen; a port in use is an error that says what to do."""
+    if not 0 <= port <= 65535:  # the system would quietly take another one
+        raise ValueError(f"a port is a number from 0 to 65535, got {port}.")
+    place = None
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        place = socket.socket(family, kind)
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind(address)
+        place.listen()  # from now on a browser waits for the server instead of being refused
+    except (OSError, OverflowError) as error:
+        if place is not None:
+            place.close()
+        cure = "Choose another with --port, or 0 for any that is free."
+        if isinstance(error, socket.gaierror):
+            cure = "--host takes a name or an address of this machine."
+        raise ValueError(f"cannot listen on {host} port {port} ({error}). {cure}") from error
+    return place
+
+
+def serve(runs: Path, place: socket.socket, hosts: tuple[str, ...]) -> None:
+    """Answers until Ctrl-C."""
+    config = uvicorn.Config(create_app(runs, hosts), log_level="warning", access_log=False)
+    uvicorn.Server(config).run(sockets=[place])

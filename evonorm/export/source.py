@@ -1,0 +1,232 @@
+"""A layer as source code that a person can read and ship: torch and nothing else, numerically equal to `NormAct`."""
+
+import keyword
+import re
+from collections import Counter
+
+from evonorm.graph import Graph, Node
+from evonorm.layers import moving_names
+
+RAW_MOMENTS = {"mean": "mean", "rms": "mean_square", "std": "variance"}
+
+FUNCTIONS = {
+    "per_channel": """
+def per_channel(vector: Tensor, x: Tensor) -> Tensor:
+    return vector.to(x.dtype).reshape(1, -1, *(1,) * (x.ndim - 2))
+""",
+    "mean": """
+def mean(a: Tensor, axes: tuple[int, ...]) -> Tensor:
+    return a.mean(axes, keepdim=True)
+""",
+    "mean_square": """
+def mean_square(a: Tensor, axes: tuple[int, ...]) -> Tensor:
+    return torch.square(a).mean(axes, keepdim=True)
+""",
+    "variance": """
+def variance(a: Tensor, axes: tuple[int, ...]) -> Tensor:
+    return torch.square(a - a.mean(axes, keepdim=True)).mean(axes, keepdim=True)
+""",
+    "over_group": '''
+def over_group(moment: Callable[..., Tensor], a: Tensor, groups: int) -> Tensor:
+    """A moment over the spatial axes and the channels of each group."""
+    split = a.unflatten(1, (groups if a.shape[1] > 1 else 1, -1))
+    raw = moment(split, tuple(range(2, split.ndim)))
+    return raw.expand(-1, -1, split.shape[2], *raw.shape[3:]).flatten(1, 2)
+''',
+    "spatial": """
+def spatial(a: Tensor) -> tuple[int, ...]:
+    return tuple(range(2, a.ndim))
+""",
+    "divide": '''
+def divide(a: Tensor, b: Tensor) -> Tensor:
+    """a / b with b kept away from zero."""
+    return a / torch.where(b >= 0, b.clamp(min=1e-6), b.clamp(max=-1e-6))
+''',
+    "signed_log": """
+def signed_log(a: Tensor) -> Tensor:
+    return torch.sign(a) * torch.log(torch.abs(a) + 1e-5)
+""",
+    "signed_sqrt": """
+def signed_sqrt(a: Tensor) -> Tensor:
+    return torch.sign(a) * torch.sqrt(torch.abs(a) + 1e-5)
+""",
+}
+
+SUM, PRODUCT, MINUS, ATOM = range(4)  # how tightly a written value binds
+EXPRESSIONS: dict[str, tuple[str, int, tuple[int, ...]]] = {  # text, its binding, what its inputs must bind like
+    "add": ("{0} + {1}", SUM, (SUM, PRODUCT)),
+    "mul": ("{0} * {1}", PRODUCT, (PRODUCT, MINUS)),
+    "div": ("divide({0}, {1})", ATOM, (SUM, SUM)),
+    "max": ("torch.maximum({0}, {1})", ATOM, (SUM, SUM)),
+    "neg": ("-{0}", MINUS, (MINUS,)),
+    "sigmoid": ("torch.sigmoid({0})", ATOM, (SUM,)),
+    "tanh": ("torch.tanh({0})", ATOM, (SUM,)),
+    "exp": ("torch.exp({0})", ATOM, (SUM,)),
+    "log": ("signed_log({0})", ATOM, (SUM,)),
+    "abs": ("torch.abs({0})", ATOM, (SUM,)),
+    "square": ("torch.square({0})", ATOM, (SUM,)),
+    "sqrt": ("signed_sqrt({0})", ATOM, (SUM,)),
+}
+
+MOMENT_OVER = {
+    "whc": "{moment}({0}, (1, *spatial({0})))",
+    "wh": "{moment}({0}, spatial({0}))",
+    "whcg": "over_group({moment}, {0}, self.groups)",
+    "bwh": 'self.over_batch({moment}, {0}, "{moving}")',
+}
+
+MODULE = '''"""{title}
+
+{origin}
+Needs torch and nothing else. Put it where a model has a normalization and the activation behind it.
+"""
+
+{imports}
+
+class {name}(nn.Module):
+    """y = {formula} * weight + bias
+
+    Arguments:
+        channels: C of the inputs (N, C, *spatial), which have zero to three spatial axes.
+        nonlinearity: False gives `x * weight + bias`, for where a model has no activation.
+        groups: for moments over (w,h,c/g); the largest divisor of `channels` that is not above it is taken.
+        eps: inside the roots of the moments.
+        momentum: weight of the new batch in the moving moments.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        nonlinearity: bool = True,
+        groups: int = 32,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+    ) -> None:
+        super().__init__()
+        self.nonlinearity = nonlinearity
+        self.groups = next(g for g in range(min(groups, channels), 0, -1) if channels % g == 0)
+        self.eps = eps
+        self.momentum = momentum
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.bias = nn.Parameter(torch.zeros(channels))
+{state}
+    def forward(self, x: Tensor) -> Tensor:
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))  # statistics never below fp32
+        if x.ndim == 2:
+            wide = wide.unsqueeze(-1)
+        y = self.normalize(wide) if self.nonlinearity else wide
+        y = y * per_channel(self.weight, wide) + per_channel(self.bias, wide)
+        return y.expand(wide.shape).reshape(x.shape).to(x.dtype)
+
+    def normalize(self, x: Tensor) -> Tensor:
+{body}
+{methods}
+{functions}'''
+
+OVER_BATCH = '''
+    def over_batch(self, moment: Callable[..., Tensor], a: Tensor, name: str) -> Tensor:
+        """The batch's moment in training, which the moving one follows; the moving one in evaluation."""
+        moving = self.get_buffer(name)
+        if not self.training:
+            return per_channel(moving, a)
+        raw = moment(a, (0, *spatial(a)))
+        if a.shape[0] > 0:
+            with torch.no_grad():
+                moving.mul_(1 - self.momentum).add_(self.momentum * raw.reshape(-1).to(moving.dtype))
+        return raw
+'''
+
+
+def layer_source(graph: Graph, class_name: str, origin: str = "Written by evonorm.") -> str:
+    """A Python module with the layer as one class; its state dict has the names and shapes of `NormAct`'s."""
+    if not class_name.isidentifier() or keyword.iskeyword(class_name):
+        raise ValueError(f"a class is named by a Python identifier, got {class_name!r}.")
+    body = _body_lines(graph)
+    code = MODULE.format(
+        title=f"A normalization-activation layer: {graph} (then * gamma + beta).",
+        origin=f"{origin[:1].upper()}{origin[1:].rstrip('.')}.",
+        imports="{imports}",
+        name=class_name,
+        formula=graph if len(graph.live_nodes) == 1 else f"({graph})",
+        state=_state_code(graph),
+        body="\n".join(f"        {line}" for line in body),
+        methods=OVER_BATCH if graph.batch_moments else "",
+        functions="{functions}",
+    )
+    functions = _used_functions(code)
+    imports = "import torch\nfrom torch import Tensor, nn\n"
+    if "Callable" in code + functions:
+        imports = f"from collections.abc import Callable\n\n{imports}"
+    return code.replace("{imports}", imports).replace("{functions}", functions)
+
+
+def _state_code(graph: Graph) -> str:
+    lines = [
+        f"self.{name} = nn.Parameter(torch.{'zeros' if name == 'v0' else 'ones'}(channels))"
+        for name in ("v0", "v1")
+        if graph.reads(name)
+    ]
+    for name in moving_names(graph):
+        start = "zeros" if name.startswith("running_mean") else "ones"
+        lines.append(f'self.register_buffer("{name}", torch.{start}(channels))')
+    return "\n".join(["        if nonlinearity:", *(f"            {line}" for line in lines), ""]) if lines else ""
+
+
+def _body_lines(graph: Graph) -> list[str]:
+    """A line for each moment and each value that is used more than once; the rest is written in place."""
+    uses = Counter(i for _, node in graph.live_nodes for i in node.inputs)
+    moving = dict(zip(graph.batch_moments, moving_names(graph), strict=True))
+    texts = {number: (name, ATOM) for number, name in enumerate(("x", "zero", "v0", "v1"))}
+    lines = ["zero = x.new_zeros((1,) * x.ndim)"] if graph.reads("0") else []
+    for name in ("v0", "v1"):
+        if graph.reads(name):
+            lines.append(f"{name} = per_channel(self.{name}, x)")
+    named: Counter[str] = Counter()
+
+    def name_value(text: str, stem: str) -> str:
+        named[stem] += 1
+        name = stem if named[stem] == 1 else f"{stem}_{named[stem]}"
+        lines.append(f"{name} = {text}")
+        return name
+
+    for number, node in graph.live_nodes:
+        if node.primitive.aggregates:
+            argument = texts[node.inputs[0]][0]
+            if not argument.isidentifier():
+                argument = name_value(argument, "inner")
+            texts[number] = name_value(_moment_text(node, argument, moving.get(number, "")), node.op), ATOM
+        else:
+            text, binding = _expression(node, [texts[i] for i in node.inputs])
+            texts[number] = (name_value(text, "value"), ATOM) if uses[number] > 1 else (text, binding)
+    return [*lines, f"return {texts[graph.output][0]}"]
+
+
+def _expression(node: Node, inputs: list[tuple[str, int]]) -> tuple[str, int]:
+    template, binding, places = EXPRESSIONS[node.op]
+    written = [text if tight >= wanted else f"({text})" for (text, tight), wanted in zip(inputs, places, strict=True)]
+    return template.format(*written), binding
+
+
+def _moment_text(node: Node, argument: str, moving: str) -> str:
+    moment, index_set = node.primitive.moment, node.primitive.index_set
+    assert moment is not None
+    assert index_set is not None
+    raw = MOMENT_OVER[index_set].format(argument, moment=RAW_MOMENTS[moment], moving=moving)
+    return raw if moment == "mean" else f"torch.sqrt({raw} + self.eps)"
+
+
+def _used_functions(code: str) -> str:
+    """The functions that the code calls, and those that these call."""
+    used: list[str] = []
+    waiting = [name for name in FUNCTIONS if _mentions(code, name)]
+    while waiting:
+        name = waiting.pop(0)
+        if name not in used:
+            used.append(name)
+            waiting += [other for other in FUNCTIONS if other != name and _mentions(FUNCTIONS[name], other)]
+    return "\n".join(FUNCTIONS[name] for name in FUNCTIONS if name in used)
+
+
+def _mentions(code: str, function: str) -> bool:
+    """Whether the code calls the function or hands it on as a first argument."""
+    return re.search(rf"(?<![\w.]){function}\(|\({function},", code) is not None

@@ -1,0 +1,139 @@
+"""The native kernel as `torch.library` operators: what torch.compile and torch.export see.
+
+Eager mode calls the autograd node of `native.py` instead: an operator written in Python costs more than a small layer.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from evonorm.graph import Graph
+from evonorm.kernels.cpu.library import PITCH, PreparedLayer, find_library, prepared_layer
+from evonorm.kernels.cpu.native import dense_layout, launch_backward, launch_forward, like_layout
+
+
+@lru_cache(maxsize=1024)
+def decode_graph(text: str) -> Graph:
+    """Operators take text; the graph behind it is made once."""
+    return Graph.decode(text)
+
+
+def layer_of(text: str, eps: float, training: bool) -> PreparedLayer:
+    layer = prepared_layer(decode_graph(text), eps, training)
+    if layer is None:
+        raise RuntimeError(
+            f"the native kernel cannot run this layer: {find_library()[1] or 'it is beyond its limits'}."
+        )
+    return layer
+
+
+@torch.library.custom_op("evonorm::layer_forward", mutates_args=(), device_types="cpu")
+def layer_forward(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    v0: Tensor | None,
+    v1: Tensor | None,
+    moving: list[Tensor],
+    graph: str,
+    groups: int,
+    eps: float,
+    training: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """y, the rows kept for backward, the raw batch moments (exports, C)."""
+    layer = layer_of(graph, eps, training)
+    x, layout = dense_layout(x)
+    y, saved, exports = launch_forward(layer, x, (weight, bias, v0, v1, *moving), layout, groups, keep=True)
+    channels = x.shape[1]
+    if saved is None:
+        saved = weight.new_empty(0)
+    elif channels % PITCH:  # the padding of a row is never written: zeros make equal runs equal to the bit
+        saved.view(-1, (channels + PITCH - 1) // PITCH * PITCH)[:, channels:] = 0
+    return y, saved, weight.new_empty((0, channels)) if exports is None else exports.view(-1, channels)
+
+
+@layer_forward.register_fake
+def _(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,  # noqa: ARG001
+    v0: Tensor | None,  # noqa: ARG001
+    v1: Tensor | None,  # noqa: ARG001
+    moving: list[Tensor],  # noqa: ARG001
+    graph: str,
+    groups: int,  # noqa: ARG001
+    eps: float,
+    training: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    layer = layer_of(graph, eps, training)
+    saved = weight.new_empty(layer.saved_floats(x.shape[0], x.shape[1]))
+    return torch.empty_like(dense_layout(x)[0]), saved, weight.new_empty((layer.exports, x.shape[1]))
+
+
+@torch.library.custom_op("evonorm::layer_backward", mutates_args=(), device_types="cpu")
+def layer_backward(
+    gy: Tensor,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    v0: Tensor | None,
+    v1: Tensor | None,
+    saved: Tensor,
+    moving: list[Tensor],
+    graph: str,
+    groups: int,
+    eps: float,
+    training: bool,
+) -> list[Tensor]:
+    """The gradients of x and of those of (weight, bias, v0, v1) that the layer reads, in this order."""
+    layer = layer_of(graph, eps, training)
+    x, layout = dense_layout(x)
+    kept = saved if saved.numel() else None
+    vectors = (weight, bias, v0, v1, *moving)
+    grad_x, gradients = launch_backward(layer, x, like_layout(gy, layout), kept, vectors, layout, groups)
+    return [grad_x, *(each for each in gradients if each is not None)]
+
+
+@layer_backward.register_fake
+def _(
+    gy: Tensor,  # noqa: ARG001
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    v0: Tensor | None,
+    v1: Tensor | None,
+    saved: Tensor,  # noqa: ARG001
+    moving: list[Tensor],  # noqa: ARG001
+    graph: str,
+    groups: int,  # noqa: ARG001
+    eps: float,
+    training: bool,
+) -> list[Tensor]:
+    layer = layer_of(graph, eps, training)
+    vectors = (weight, bias, v0, v1)
+    read = [torch.empty_like(vectors[i]) for i in sorted(layer.gradients)]  # type: ignore[arg-type]
+    return [torch.empty_like(dense_layout(x)[0]), *read]
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    x, weight, bias, v0, v1, moving, *settings = inputs
+    ctx.save_for_backward(x, weight, bias, v0, v1, output[1], *moving)
+    ctx.settings = settings
+    ctx.set_materialize_grads(False)
+
+
+def _differentiate(ctx: Any, gy: Tensor | None, *_: object) -> tuple[Any, ...]:
+    x, weight, bias, v0, v1, saved, *moving = ctx.saved_tensors
+    graph, groups, eps, training = ctx.settings
+    gradients: list[Tensor | None] = [None] * 5
+    if gy is not None:
+        found = layer_backward(gy, x, weight, bias, v0, v1, saved, moving, graph, groups, eps, training)
+        read = sorted(layer_of(graph, eps, training).gradients)
+        for place, gradient in zip((0, *(i + 1 for i in read)), found, strict=True):
+            gradients[place] = gradient
+    return (*gradients, [None] * len(moving), None, None, None, None)
+
+
+layer_forward.register_autograd(_differentiate, setup_context=_keep)

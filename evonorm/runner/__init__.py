@@ -1,0 +1,64 @@
+"""From a recipe to a result: wiring of a search, an evaluation, a calibration.
+
+Read `run_search.py` first, then `driver.py`, the loop of a search. `recipe.py` is a whole run as one TOML file
+(`recipe_file.py` finds and changes it, `settings.py` reads tables into dataclasses, `budget.py` bounds it).
+`evaluation_task.py` is what a worker runs for a candidate, `references.py` what named layers took, `surroundings.py`
+where a result comes from. `evaluate_layer.py` judges a person's idea, `verdicts.py` what the tests say of every layer;
+`calibrate.py`, `calibration_tables.py` and `rank_correlation.py` ask whether cheap stages order layers as expensive
+ones do, on `known_layers.py`; `layer_timing.py`, on `timing.py`, times layers.
+"""
+
+from evonorm.runner.budget import Budget as Budget
+from evonorm.runner.calibrate import LAYERS as LAYERS
+from evonorm.runner.calibrate import TARGET_STEPS as TARGET_STEPS
+from evonorm.runner.calibrate import Curve as Curve
+from evonorm.runner.calibrate import Level as Level
+from evonorm.runner.calibrate import Trial as Trial
+from evonorm.runner.calibrate import cheap_trials as cheap_trials
+from evonorm.runner.calibrate import kept_curves as kept_curves
+from evonorm.runner.calibrate import key_of as key_of
+from evonorm.runner.calibrate import levels_of as levels_of
+from evonorm.runner.calibrate import measure as measure
+from evonorm.runner.calibrate import passes_first_gate as passes_first_gate
+from evonorm.runner.calibrate import random_survivors as random_survivors
+from evonorm.runner.calibrate import target_trials as target_trials
+from evonorm.runner.calibration_tables import CORRELATION_COLUMNS as CORRELATION_COLUMNS
+from evonorm.runner.calibration_tables import LEVEL_COLUMNS as LEVEL_COLUMNS
+from evonorm.runner.calibration_tables import Calibration as Calibration
+from evonorm.runner.calibration_tables import Row as Row
+from evonorm.runner.calibration_tables import cheap_anchors as cheap_anchors
+from evonorm.runner.calibration_tables import correlation_rows as correlation_rows
+from evonorm.runner.calibration_tables import level_rows as level_rows
+from evonorm.runner.calibration_tables import score_columns as score_columns
+from evonorm.runner.calibration_tables import score_rows as score_rows
+from evonorm.runner.calibration_tables import what_if_rows as what_if_rows
+from evonorm.runner.driver import Driver as Driver
+from evonorm.runner.evaluate_layer import Measurement as Measurement
+from evonorm.runner.evaluate_layer import Watch as Watch
+from evonorm.runner.evaluate_layer import check_layers as check_layers
+from evonorm.runner.evaluate_layer import evaluate_layers as evaluate_layers
+from evonorm.runner.evaluate_layer import mean_and_spread as mean_and_spread
+from evonorm.runner.evaluate_layer import read_fitness_recipe as read_fitness_recipe
+from evonorm.runner.evaluate_layer import summary_notes as summary_notes
+from evonorm.runner.evaluate_layer import summary_rows as summary_rows
+from evonorm.runner.known_layers import KNOWN_LAYERS as KNOWN_LAYERS
+from evonorm.runner.known_layers import mutant_of_known as mutant_of_known
+from evonorm.runner.layer_timing import Timed as Timed
+from evonorm.runner.layer_timing import bench_layers as bench_layers
+from evonorm.runner.layer_timing import bench_model as bench_model
+from evonorm.runner.rank_correlation import correlate as correlate
+from evonorm.runner.recipe import Recipe as Recipe
+from evonorm.runner.recipe import load_recipe as load_recipe
+from evonorm.runner.recipe_file import all_changes as all_changes
+from evonorm.runner.run_search import resume_search as resume_search
+from evonorm.runner.run_search import start_search as start_search
+from evonorm.runner.run_search import stored_recipe as stored_recipe
+from evonorm.runner.settings import read_settings as read_settings
+from evonorm.runner.settings import settings_to_table as settings_to_table
+from evonorm.runner.surroundings import commit as commit
+from evonorm.runner.surroundings import machine as machine
+from evonorm.runner.surroundings import processor as processor
+from evonorm.runner.verdicts import Verdict as Verdict
+from evonorm.runner.verdicts import distinct_layers as distinct_layers
+from evonorm.runner.verdicts import find_verdicts as find_verdicts
+from evonorm.runner.verdicts import verdict_rows as verdict_rows

@@ -1,0 +1,269 @@
+"""Does a cheap stage order layers as the expensive training does? The trainings of `evonorm calibrate`.
+
+Every layer is trained on the anchors of a recipe with a look at each of its stages' steps, and on the target's anchors.
+No test turns anything down: a layer that a gate would have stopped must have its figure too. Every finished training is
+a line of a file, and a long one leaves checkpoints, so that a stopped calibration goes on where it was.
+`calibration_tables.py` says what came out.
+"""
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from evonorm.fitness import (
+    FitnessRecipe,
+    ProxyTask,
+    QualityRecipe,
+    StabilityRecipe,
+    look,
+    number_of_threads,
+    rung_name,
+    running_loss,
+    screen,
+)
+from evonorm.graph import CATALOG, Graph, sample_graph
+from evonorm.journal import add_record, read_records
+from evonorm.models import ANCHORS, model_cost
+from evonorm.runner.settings import settings_to_table
+from evonorm.runner.surroundings import commit
+from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
+
+LAYERS = ("bn-relu", "bn-silu", "gn-silu", "rs-rej", "evonorm-b0", "evonorm-b1", "evonorm-s0", "evonorm-s1")
+TARGET_STEPS = 400
+TRIALS = "trials.jsonl"  # in the folder of a calibration: every result
+CHECKPOINT_EVERY = 100  # steps: a minute of a CIFAR anchor
+
+Side = Literal["cheap", "target"]
+
+
+@dataclass(frozen=True)
+class Level:
+    """A stage of a recipe at which candidates are compared: the average over `anchors` after `steps`."""
+
+    name: str
+    anchors: tuple[str, ...]
+    steps: int
+    gate: float = 0.0
+    hurdle: float = 0.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One layer on one anchor under one seed, looked at after each of these numbers of steps."""
+
+    side: Side
+    layer: str  # a name or a formula
+    anchor: str
+    seed: int
+    looks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Look:
+    """The figures after so many steps; None where the loss was not finite before that."""
+
+    step: int
+    accuracy: float | None
+    running_loss: float | None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What came of a trial. `error` is what broke the evaluation itself; such a layer has no figure here."""
+
+    trial: Trial
+    looks: tuple[Look, ...]
+    steps: int
+    seconds: float
+    error: str | None = None
+    losses: tuple[float, ...] = ()  # of every step, kept for whoever wants to try another rule on real curves
+
+
+Train = Callable[[Trial, FitnessRecipe, Path | None, Callable[[int], None]], Curve]
+
+
+def levels_of(recipe: FitnessRecipe) -> tuple[Level, ...]:
+    """The stages of a recipe that compare candidates by accuracy: rungs, quality test, final training."""
+    rungs = [
+        Level(rung_name(number), rung.anchors, rung.steps, rung.gate, rung.hurdle)
+        for number, rung in enumerate(recipe.ladder, start=1)
+    ]
+    quality = Level("quality", recipe.anchors, recipe.quality.steps, recipe.quality.accuracy)
+    return (*rungs, quality, Level("training", recipe.anchors, recipe.training.steps))
+
+
+def cheap_trials(layers: Sequence[str], recipe: FitnessRecipe, seeds: Sequence[int]) -> list[Trial]:
+    """Every anchor of every stage, each looked at at every stage's steps: what another choice would say comes free."""
+    levels = levels_of(recipe)
+    anchors = tuple(dict.fromkeys(anchor for level in levels for anchor in level.anchors))
+    return _trials("cheap", layers, anchors, tuple(sorted({level.steps for level in levels})), seeds)
+
+
+def target_trials(layers: Sequence[str], recipe: FitnessRecipe, steps: int, seeds: Sequence[int]) -> list[Trial]:
+    if not 1 <= steps <= recipe.training.steps:
+        raise ValueError(f"the target's steps must lie in 1 to its recipe's {recipe.training.steps}, got {steps}.")
+    return _trials("target", layers, recipe.anchors, (steps,), seeds)
+
+
+def _trials(
+    side: Side, layers: Sequence[str], anchors: Sequence[str], looks: tuple[int, ...], seeds: Sequence[int]
+) -> list[Trial]:
+    """Anchor by anchor, so that a stopped calibration has whole columns."""
+    return [Trial(side, layer, anchor, seed, looks) for seed in seeds for anchor in anchors for layer in layers]
+
+
+def random_survivors(
+    count: int,
+    seed: int,
+    passes: Callable[[str], bool] = lambda _: True,
+    propose: Callable[[np.random.Generator], Graph] = sample_graph,
+) -> list[str]:
+    """Formulas that pass the free checks and then `passes`: all different, none of them a layer with a name."""
+    rng = np.random.default_rng(seed)
+    seen = {screen(Graph.parse(entry.formula)).fingerprint for entry in CATALOG.values() if entry.formula}
+    found: list[str] = []
+    while len(found) < count:
+        graph = propose(rng)
+        function = screen(graph).fingerprint
+        if function is not None and function not in seen:
+            seen.add(function)
+            if passes(str(graph)):
+                found.append(str(graph))
+    return found
+
+
+def passes_first_gate(layer: str, recipe: FitnessRecipe, keep: Path, train: Train | None = None) -> bool:
+    """Whether a layer reaches the gate of the recipe's first stage, with its first seed.
+
+    Most random layers that pass the free checks do not learn at all. That a stage puts those last says little: a search
+    asks it to order the others.
+    """
+    first = levels_of(recipe)[0]
+    for trial in _trials("cheap", [layer], first.anchors, (first.steps,), [0]):
+        ((curve, _),) = measure([(trial, recipe)], keep, train)
+        if not curve.looks or (curve.looks[-1].accuracy or 0.0) < first.gate:
+            return False
+    return True
+
+
+def recipe_of(trial: Trial, recipe: FitnessRecipe) -> FitnessRecipe:
+    """The part of the recipe that decides the trial's figures: one that differs elsewhere can use the same files."""
+    training = replace(recipe.training, validate_every=0)
+    if training.schedule == "constant":
+        training = replace(training, steps=max(trial.looks))
+    return replace(
+        recipe,
+        anchors=(trial.anchor,),
+        quality=QualityRecipe(steps=1),
+        stability=StabilityRecipe(),
+        training=training,
+        ladder=(),
+    )
+
+
+def key_of(trial: Trial, recipe: FitnessRecipe) -> str:
+    """What a trial's result is found by."""
+    parts = [trial.layer, trial.seed, trial.looks, settings_to_table(recipe_of(trial, recipe))]
+    return f"{trial.anchor}-{hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]}"
+
+
+def kept_curves(keep: Path) -> dict[str, Curve]:
+    """Every result in the folder, by its key."""
+    return {record["key"]: _curve(record) for record in read_records(keep / TRIALS)}
+
+
+def _curve(record: dict[str, Any]) -> Curve:
+    trial = Trial(**{**record["trial"], "looks": tuple(record["trial"]["looks"])})
+    looks = tuple(Look(**each) for each in record["looks"])
+    return Curve(trial, looks, record["steps"], record["seconds"], record["error"], tuple(record["losses"]))
+
+
+def measure(
+    trials: Sequence[tuple[Trial, FitnessRecipe]],
+    keep: Path,
+    train: Train | None = None,
+    on_step: Callable[[Trial, int], None] | None = None,
+) -> Iterator[tuple[Curve, float]]:
+    """Every trial's curve, from its file where it is known, each with the seconds that the rest will take."""
+    keep.mkdir(parents=True, exist_ok=True)
+    kept = kept_curves(keep)
+    known = {trial: kept.get(key_of(trial, recipe)) for trial, recipe in trials}
+    for trial, recipe in trials:
+        curve = known[trial]
+        if curve is None:
+            key, own = key_of(trial, recipe), recipe_of(trial, recipe)
+            checkpoint = keep / f"{key}.pt"
+            tell = partial(on_step, trial) if on_step else lambda _: None
+            curve = known[trial] = (train or train_curve)(trial, own, checkpoint, tell)
+            record = {"key": key, **asdict(curve), "commit": commit(), "recipe": settings_to_table(own)}
+            add_record(keep / TRIALS, record)
+            checkpoint.unlink(missing_ok=True)
+        done = [each for each in known.values() if each is not None]
+        yield curve, seconds_left(done, [each for each, found in known.items() if found is None])
+
+
+def train_curve(trial: Trial, recipe: FitnessRecipe, checkpoint: Path | None, on_step: Callable[[int], None]) -> Curve:
+    """Trains from the checkpoint, if there is one, to the last look."""
+    keep_freed_memory()
+    try:
+        with number_of_threads(recipe.threads):
+            return _train(trial, ProxyTask(trial.layer, trial.anchor, recipe, trial.seed), checkpoint, on_step)
+    except (RuntimeError, MemoryError, ArithmeticError) as error:  # one broken layer must not cost the others' hours
+        return Curve(trial, (), 0, 0.0, f"{type(error).__name__}: {error}")
+
+
+def _train(trial: Trial, task: ProxyTask, checkpoint: Path | None, on_step: Callable[[int], None]) -> Curve:
+    run = task.run
+    if checkpoint and checkpoint.exists():
+        load_checkpoint(run, checkpoint)
+
+    def after_step(_: TrainingRun) -> None:
+        on_step(run.step)
+        if checkpoint and run.step % CHECKPOINT_EVERY == 0:
+            save_checkpoint(run, checkpoint)
+
+    looking = 0.0
+    for step in trial.looks:
+        if step in dict(run.curve):
+            continue
+        if run.advance(step, on_step=after_step) == "non_finite_loss":
+            break
+        start = time.perf_counter()
+        run.curve.append((step, look(task, step)))
+        looking += time.perf_counter() - start
+    accuracies = dict(run.curve)
+    looks = tuple(
+        Look(step, accuracies[step], running_loss(run.losses[:step])) if step in accuracies else Look(step, None, None)
+        for step in trial.looks
+    )
+    losses = tuple(round(loss, 4) for loss in run.losses[: run.step])
+    return Curve(trial, looks, run.step, run.seconds + looking, losses=losses)
+
+
+def seconds_left(done: Sequence[Curve], left: Sequence[Trial]) -> float:
+    """By what a step on the same anchor took; on one that nobody was trained on yet, by its multiply-adds."""
+    spent = {anchor: _seconds_per_step(done, anchor) for anchor in {curve.trial.anchor for curve in done}}
+    rates = {anchor: rate for anchor, rate in spent.items() if rate > 0}
+    if not rates:
+        return math.nan
+    per_work = math.fsum(rates.values()) / sum(_work(anchor) for anchor in rates)
+    return math.fsum(max(t.looks) * rates.get(t.anchor, per_work * _work(t.anchor)) for t in left)
+
+
+def _seconds_per_step(curves: Sequence[Curve], anchor: str) -> float:
+    here = [curve for curve in curves if curve.trial.anchor == anchor]
+    return math.fsum(curve.seconds for curve in here) / max(1, sum(curve.steps for curve in here))
+
+
+@cache
+def _work(anchor: str) -> float:
+    """Multiply-adds of a batch."""
+    return float(model_cost(anchor).multiply_adds * ANCHORS[anchor].batch_size)

@@ -1,0 +1,230 @@
+"""The loop of a search: ask, hand out, hear, write down, tell. It owns no state that the journal does not have."""
+
+import time
+from collections import Counter, deque
+from typing import Any, Protocol
+
+from evonorm.journal import Candidate, Failed, Journal, Outcome, Proposal, Reader, Rejected, Scores
+from evonorm.runner.budget import Budget
+from evonorm.runner.evaluation_task import outcome_of
+from evonorm.runner.recipe import Recipe
+from evonorm.runner.references import TIME_REFERENCE, ReferenceCache, stage_limits
+from evonorm.search import Search
+from evonorm.workers import Broken, Finished, Report, Task, WorkerNote, Workers
+
+ATTEMPTS = 2  # a candidate whose evaluation breaks this often in one session is out
+ASKED_AT_ONCE = 500  # proposals per transaction, for when next to all are turned down at once
+
+
+class Display(Protocol):
+    """What shows a session while it runs."""
+
+    def show(self, driver: "Driver") -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Audience(Protocol):
+    """Who is told about a search: a terminal, or nobody."""
+
+    def say(self, text: str) -> None: ...
+
+    def watch(self, reader: Reader, title: str) -> Display | None:
+        """What shows the session that is about to begin, if anything does."""
+        ...
+
+
+class Nobody:
+    """Hears and sees nothing."""
+
+    def say(self, text: str) -> None: ...
+
+    def watch(self, reader: Reader, title: str) -> None: ...
+
+
+class Driver:
+    """One session of a search. `run` returns why it ended; `stop` makes it end soon."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        search: Search,
+        journal: Journal,
+        workers: Workers,
+        budget: Budget,
+        cache: ReferenceCache | None = None,
+        display: Display | None = None,
+    ) -> None:
+        self.recipe, self.search, self.journal, self.workers = recipe, search, journal, workers
+        self.budget, self.cache, self.display = budget, cache, display
+        self.started = time.monotonic()
+        self.left_at_start = self.left()
+        self.verdicts: Counter[str] = Counter()
+        self.in_flight: dict[int, Proposal] = {}
+        self.stages: dict[int, str] = {}  # what those in flight are at
+        self.backlog: deque[Proposal] = deque()
+        self.attempts: Counter[int] = Counter()
+        self.anchors: tuple[str, ...] = ()
+        self.best: dict[str, float] = {}  # accuracy by anchor, references not among them
+        self.references: list[Candidate] = []
+        self.stopping = False
+        self.broken: str | None = None  # why nothing can be evaluated at all
+
+    def take_up(
+        self,
+        pending: list[Proposal],
+        verdicts: dict[str, int],
+        best: dict[str, float],
+        references: list[Candidate],
+    ) -> None:
+        """What earlier sessions left in flight, counted and found, and how long the references took."""
+        self.backlog.extend(pending)
+        self.best.update(best)
+        self.references.extend(references)
+        self.verdicts.update({verdict: number for verdict, number in verdicts.items() if verdict != "pending"})
+        self.anchors = self.search.population.anchors
+        for reference in references:
+            if reference.proposal.name == TIME_REFERENCE and reference.outcome is not None:
+                self.workers.time_limit = stage_limits(reference.outcome, self.recipe.workers)
+
+    def run(self) -> str:
+        reports: list[Report] = []
+        while True:
+            with self.journal.transaction():
+                for report in reports:
+                    self._hear(report)
+                self._ask()
+            if self.broken:
+                raise ValueError(self.broken)
+            self._hand_out()
+            if self.display:
+                self.display.show(self)
+            if ended := self._ended():
+                return ended
+            reports = self.workers.wait(self._patience())
+
+    def stop(self) -> None:
+        self.stopping = True
+
+    def seconds_left(self) -> float | None:
+        if self.budget.minutes is None:
+            return None
+        return max(0.0, self.budget.minutes * 60 - (time.monotonic() - self.started))
+
+    def _ended(self) -> str | None:
+        if self.stopping:
+            return "stopped"
+        if self.seconds_left() == 0:
+            return "minutes"
+        return self._spent() if not self.in_flight and not self.backlog else None
+
+    def _spent(self) -> str | None:
+        """The bound on the whole run that is met; in strict order it depends on nothing but the search's own state."""
+        return next((name for name, left in self.left().items() if left == 0), None)
+
+    def left(self) -> dict[str, int]:
+        """What each bound on the whole run leaves."""
+        spent = {
+            "candidates": self.search.candidates,
+            "steps": self.search.known_steps,
+            "proposals": max(0, self.search.proposed - len(self.search.references)),
+        }
+        bounds = self.budget.to_json()
+        return {name: max(0, bounds[name] - done) for name, done in spent.items() if bounds[name] is not None}
+
+    def _patience(self) -> float:
+        left = self.seconds_left()
+        return 0.5 if left is None else min(0.5, left)
+
+    def _ask(self) -> None:
+        for _ in range(ASKED_AT_ONCE):
+            room = self.workers.capacity - len(self.in_flight) - len(self.backlog)
+            if room <= 0 or self.stopping or self.broken or not self.search.ready() or self._spent():
+                return
+            proposal = self.search.ask()
+            self.journal.add_proposal(proposal)
+            if proposal.settled is not None:
+                self.verdicts[verdict_of(proposal.settled)] += 1
+            elif proposal.name and self.cache and (known := self.cache.find(proposal)):
+                self.journal.add_event("reference from the cache", {"candidate": proposal.index})
+                self._settle(proposal, known)
+            else:
+                self.backlog.append(proposal)
+
+    def _hand_out(self) -> None:
+        while self.backlog and len(self.in_flight) < self.workers.capacity:
+            proposal = self.backlog.popleft()
+            self.in_flight[proposal.index] = proposal
+            self.workers.submit(Task(proposal.index, self.recipe.evaluate, self._arguments(proposal)))
+
+    def _arguments(self, proposal: Proposal) -> dict[str, Any]:
+        return {
+            "layer": proposal.name or proposal.graph.encode(),
+            "named": proposal.name is not None,
+            "seed": proposal.seed,
+            "threads": self.recipe.threads,
+            "fitness": self.recipe.fitness,
+            "hurdles": list(proposal.hurdles),
+            "ceilings": list(proposal.ceilings),
+        }
+
+    def _hear(self, report: Report) -> None:
+        if isinstance(report, WorkerNote):
+            if report.kind == "stage":
+                self.stages[report.details["task"]] = report.details["stage"]
+            else:
+                self.journal.add_event(report.kind, report.details)
+            return
+        proposal = self.in_flight.pop(report.task)
+        self.stages.pop(report.task, None)
+        outcome = self._outcome(report)
+        if isinstance(outcome, Failed):
+            self._fail(proposal, outcome)
+            return
+        self._settle(proposal, outcome)
+        if proposal.name and self.cache:
+            self.cache.keep(proposal, outcome)
+
+    def _outcome(self, report: Finished | Broken) -> Outcome:
+        """What a worker's report amounts to; scores on other anchors than the others' are garbage."""
+        outcome = outcome_of(report)
+        if isinstance(outcome, Scores):
+            anchors = tuple(sorted(outcome.accuracies))
+            if self.anchors not in ((), anchors):
+                return Failed(f"garbage: scores on {anchors}, the others are on {self.anchors}")
+            self.anchors = anchors
+        return outcome
+
+    def _fail(self, proposal: Proposal, outcome: Failed) -> None:
+        """Tries once more, then gives the candidate up; a reference that breaks means that nothing can be judged."""
+        self.attempts[proposal.index] += 1
+        reason, _, error = outcome.error.partition(": ")
+        self.journal.add_event("attempt failed", {"candidate": proposal.index, "reason": reason, "error": error})
+        if reason == "time":
+            self.journal.add_event("not reproducible", {"why": f"candidate {proposal.index} met its time limit"})
+        if self.attempts[proposal.index] < ATTEMPTS:
+            self.backlog.appendleft(proposal)
+        elif proposal.origin == "reference":
+            self.broken = f"the reference {proposal.name} cannot be evaluated, so nothing can be judged: {error}"
+        else:
+            del self.attempts[proposal.index]
+            self._settle(proposal, outcome)
+
+    def _settle(self, proposal: Proposal, outcome: Outcome) -> None:
+        self.journal.add_outcome(proposal.index, outcome)
+        self.search.tell(proposal.index, outcome)
+        self.verdicts[verdict_of(outcome)] += 1
+        if proposal.origin == "reference":
+            self.references.append(Candidate(proposal, outcome))
+        elif isinstance(outcome, Scores):
+            for anchor, accuracy in outcome.accuracies.items():
+                self.best[anchor] = max(accuracy, self.best.get(anchor, 0.0))
+        if proposal.name == TIME_REFERENCE:
+            self.workers.time_limit = stage_limits(outcome, self.recipe.workers)
+
+
+def verdict_of(outcome: Outcome) -> str:
+    """The heading under which an outcome is counted, as the journal's reader counts it."""
+    if isinstance(outcome, Rejected):
+        return f"rejected: {outcome.test}"
+    return "scores" if isinstance(outcome, Scores) else "failed"

@@ -1,0 +1,196 @@
+"""A whole search from a recipe: begins a run or goes on with one, survives whatever ends it."""
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from evonorm.graph import Graph
+from evonorm.journal import Candidate, Journal, Reader, Rejected, RunFolder, RunLock
+from evonorm.runner.budget import Budget
+from evonorm.runner.driver import Audience, Driver, Nobody
+from evonorm.runner.evaluation_task import PROXY_TASK, data_used
+from evonorm.runner.recipe import Recipe, load_recipe, recipe_from_table
+from evonorm.runner.recipe_file import find_recipe
+from evonorm.runner.references import ReferenceCache
+from evonorm.runner.settings import settings_to_table
+from evonorm.runner.surroundings import surroundings
+from evonorm.search import Search, reject_without_training
+from evonorm.workers import WorkerSettings, create_workers, end_leftovers
+
+NOBODY = Nobody()
+
+
+def start_search(
+    folder: RunFolder,
+    recipe: Recipe,
+    budget: Budget,
+    audience: Audience = NOBODY,
+    recipe_file: Path | None = None,
+) -> str:
+    """Begins a run under a name that is not taken; returns why it ended."""
+    refuse_taken(folder)
+    header = {
+        "name": folder.name,
+        "recipe": settings_to_table(recipe),
+        "identity": recipe.identity(),
+        "seed": recipe.seed,
+        "created": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
+        "data": data_used(recipe.fitness) if recipe.evaluate == PROXY_TASK else None,
+        **surroundings(),
+    }
+    folder.path.mkdir(parents=True, exist_ok=True)
+    with RunLock(folder.path):
+        refuse_taken(folder)  # somebody may have been quicker
+        if recipe_file:
+            folder.recipe.write_bytes(find_recipe(recipe_file).read_bytes())
+        with Journal.create(folder.journal, header) as journal:
+            return _run_session(folder, recipe, budget, journal, audience)
+
+
+def refuse_taken(folder: RunFolder) -> None:
+    if folder.journal.exists():
+        raise ValueError(
+            f"there is a run {folder.name!r} in {folder.runs} already."
+            f" Go on with `{folder.command('resume')}`, or choose another --name."
+        )
+
+
+def resume_search(
+    folder: RunFolder,
+    budget: Budget,
+    audience: Audience = NOBODY,
+    recipe_file: Path | None = None,
+    workers: WorkerSettings | None = None,
+) -> str:
+    """Goes on where the journal ends, under any commit; other bounds and other workers may be given."""
+    with folder.reader() as reader:
+        recipe = stored_recipe(reader)
+        if recipe_file and load_recipe(recipe_file).identity() != recipe.identity():
+            raise ValueError(
+                f"{recipe_file} is not the recipe of run {folder.name!r}. Leave it out to go on with {folder.recipe},"
+                " or start a new run with it."
+            )
+        if budget == Budget():
+            budget = _last_budget(reader)
+    with RunLock(folder.path), Journal.open(folder.journal) as journal:
+        return _run_session(folder, recipe, budget, journal, audience, workers)
+
+
+def stored_recipe(reader: Reader) -> Recipe:
+    return recipe_from_table(reader.header()["recipe"], f"the recipe in {reader.path}")
+
+
+def _run_session(
+    folder: RunFolder,
+    recipe: Recipe,
+    budget: Budget,
+    journal: Journal,
+    audience: Audience,
+    worker_settings: WorkerSettings | None = None,
+) -> str:
+    search = create_search(recipe)
+    here = surroundings()
+    with contextlib.ExitStack() as stack:
+        reader = stack.enter_context(folder.reader())
+        _end_leftover_workers(reader, journal)
+        pending = search.restore(reader.candidates("index" if recipe.search.order == "strict" else "arrival"))
+        _tell_of_another_commit(reader, here, audience)
+        with journal.transaction():
+            journal.add_event("session started", {"pid": os.getpid(), "budget": budget.to_json(), **here})
+        workers = create_workers(worker_settings or recipe.workers, recipe.threads, folder.worker_log)
+        stack.callback(workers.close)
+        display = audience.watch(reader, folder.name)
+        if display:
+            stack.callback(display.close)
+        cache = ReferenceCache(folder.reference_cache, recipe, here)
+        driver = Driver(recipe, search, journal, workers, budget, cache, display)
+        driver.take_up(pending, reader.verdicts(), reader.best_by_anchor(), settled(reader.references()))
+        with _stopped_by_signals(driver, folder):
+            ended = driver.run()
+        with journal.transaction():
+            journal.add_event("session ended", {"why": ended})
+            if ended == "minutes":
+                journal.add_event("not reproducible", {"why": "the clock decided how far it went"})
+    return ended
+
+
+def create_search(recipe: Recipe) -> Search:
+    """The recipe's search with its screen: by form alone as the paper's would be, or with every free check."""
+    settings = recipe.search
+    rungs = recipe.fitness.get("ladder", ())
+    percentiles = tuple(rung.get("hurdle", 0.0) for rung in rungs)
+    gives_up = tuple(rung.get("give_up", False) for rung in rungs)
+    if not settings.free_checks:
+        screen = partial(reject_without_training, batch_ops=settings.batch_ops)
+        return Search(settings, recipe.seed, screen, recipe.references, percentiles=percentiles, gives_up=gives_up)
+    from evonorm.fitness import reject_by_depth  # these bring torch in, which takes seconds
+    from evonorm.fitness import screen as check
+
+    def rejected(graph: Graph) -> Rejected | None:
+        screened = check(graph, settings.batch_ops)
+        return screened.rejected or (reject_by_depth(graph) if settings.depth_check else None)
+
+    return Search(
+        settings,
+        recipe.seed,
+        rejected,
+        recipe.references,
+        lambda graph: check(graph, settings.batch_ops).fingerprint,
+        percentiles,
+        gives_up,
+    )
+
+
+def settled(candidates: list[Candidate]) -> list[Candidate]:
+    return [candidate for candidate in candidates if candidate.outcome is not None]
+
+
+def _last_budget(reader: Reader) -> Budget:
+    sessions = reader.events("session started")
+    return Budget(**sessions[-1][1]["budget"]) if sessions else Budget()
+
+
+def _end_leftover_workers(reader: Reader, journal: Journal) -> None:
+    """Workers end by themselves within seconds of their driver's death; this makes sure."""
+    started = [(body["pid"], body["started"]) for _, body in reader.events("worker started")[-100:]]
+    killed = end_leftovers([(pid, start) for pid, start in started if start])
+    if killed:
+        with journal.transaction():
+            journal.add_event("leftover workers ended", {"pids": killed})
+
+
+def _tell_of_another_commit(reader: Reader, here: dict[str, Any], audience: Audience) -> None:
+    sessions = reader.events("session started")
+    before = sessions[-1][1]["commit"] if sessions else reader.header()["commit"]
+    if before != here["commit"]:
+        audience.say(
+            f"The code has changed since the last session ({before} -> {here['commit']}); the journal notes it."
+        )
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(driver: Driver, folder: RunFolder) -> Iterator[None]:
+    """Ctrl-C (or SIGTERM) once: ends after what is being written. Twice: at once; the journal is whole either way."""
+
+    def on_signal(number: int, _: FrameType | None) -> None:
+        if driver.stopping:
+            os.write(2, f"\nStopped at once. Go on with: {folder.command('resume')}\n".encode())
+            os._exit(128 + number)
+        driver.stop()
+
+    try:
+        old = {each: signal.signal(each, on_signal) for each in (signal.SIGINT, signal.SIGTERM)}
+    except ValueError:  # not in the main thread: whoever runs us there stops us by driver.stop
+        yield
+        return
+    try:
+        yield
+    finally:
+        for each, handler in old.items():
+            signal.signal(each, handler)

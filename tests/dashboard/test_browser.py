@@ -1,0 +1,156 @@
+"""Report and dashboard of a real small run in a real browser: nothing fails, news arrive without a reload."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from evonorm.journal import Reader
+from evonorm.report import write_report
+
+sync_playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ["--no-sandbox", "--disable-quic", "--disable-background-networking"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+COMMAND = [sys.executable, "-c", "from evonorm.cli import main; main()"]
+RECIPE = """
+seed = 5
+evaluate = "tests.runner.fake_fitness:by_hash"
+[fitness]
+seconds = 0.05
+[search]
+window = 20
+smallest_tournament = 4
+[workers]
+kind = "inline"
+"""
+WORDS_CUT_OFF = """() => Array.from(document.querySelectorAll('svg.chart text')).filter((word) => {
+  const a = word.getBoundingClientRect(), b = word.closest('svg.chart').getBoundingClientRect();
+  const inside = a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+  return a.width && !inside;
+}).map((word) => word.textContent)"""
+WIDTHS, SCHEMES = (1280, 420), ("light", "dark")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (apt-get install chromium)"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)  # a fresh profile each time
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A real search with a fitness that only looks at a hash: real driver, real journal."""
+    runs = tmp_path_factory.mktemp("runs")
+    (runs / "recipe.toml").write_text(RECIPE)
+    search(runs, "search", runs / "recipe.toml", "--name", "real", "--candidates", "40")
+    return runs
+
+
+def search(runs, *arguments):
+    subprocess.run(
+        [*COMMAND, *map(str, arguments), "--runs", str(runs)], check=True, env=ENVIRONMENT, capture_output=True
+    )
+
+
+@pytest.fixture(scope="module")
+def served(runs):
+    command = [*COMMAND, "dashboard", "--port", "0", "--runs", str(runs)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as process:
+        yield process.stdout.readline().split(" at ")[1].split(" ")[0].rstrip("/")
+        process.terminate()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Opens an address; at the end of the test nothing may have failed in the browser."""
+    contexts, trouble = [], []
+
+    def opened(address, width=1280, scheme="light"):
+        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme))
+        page = contexts[-1].new_page()
+        page.on(
+            "console", lambda message: trouble.append(message.text) if message.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("requestfailed", lambda request: trouble.append(f"{request.url} failed"))
+        page.goto(address)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+def best_of(runs):
+    with Reader(runs / "real" / "journal.sqlite") as reader:
+        return reader.best(1)[0].proposal.index
+
+
+def check_fits(page, width):
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page is cut off at the right"
+    assert page.evaluate(WORDS_CUT_OFF) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_report_opens_offline_at_any_width(runs, open_page, width, scheme):
+    path = write_report(runs, "real")
+    page = open_page(path.as_uri(), width, scheme)
+    assert page.title() == "Run real"
+    assert page.locator("svg.chart").count() > 8
+    check_fits(page, width)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_live_page_opens_at_any_width(runs, served, open_page, width, scheme):
+    for address in (
+        "/",
+        "/runs/real",
+        "/runs/real/candidates",
+        f"/runs/real/candidates/{best_of(runs)}",
+        "/compare?a=real&b=real",
+    ):
+        page = open_page(served + address, width, scheme)
+        check_fits(page, width)
+
+
+def test_clicking_a_candidate_shows_its_drawing(runs, served, open_page):
+    page = open_page(f"{served}/runs/real")
+    best = best_of(runs)
+    page.locator("#top table a").get_by_text(f"#{best}", exact=True).first.click()
+    page.wait_for_url(f"**/candidates/{best}")
+    assert page.locator("h1").inner_text() == f"Candidate {best}"
+    box = page.locator(".pictures svg.evonorm-graph").bounding_box()
+    assert box["width"] > 30
+    assert box["height"] > 60
+    assert page.locator("math").first.bounding_box()["height"] > 10
+    assert "create_layer(" in page.locator("#use").inner_text()
+
+
+def test_a_new_outcome_shows_up_without_a_reload(runs, served, open_page):
+    page = open_page(f"{served}/runs/real")
+    page.evaluate("window.neverReloaded = true")
+    with Reader(runs / "real" / "journal.sqlite") as reader:
+        before = f"{reader.proposed():,} candidates"
+    assert before in page.locator("#summary").inner_text()
+    search(runs, "resume", "real", "--candidates", "60")
+    with Reader(runs / "real" / "journal.sqlite") as reader:
+        after = f"{reader.proposed():,} candidates"
+    assert after != before
+    page.locator("#summary").get_by_text(after).wait_for(timeout=30_000)
+    assert page.evaluate("window.neverReloaded")
+    best = page.locator("#top table a").get_by_text(f"#{best_of(runs)}", exact=True)
+    best.first.wait_for(timeout=10_000)
