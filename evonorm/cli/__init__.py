@@ -1,8 +1,8 @@
-"""The command line: one sub-command per thing a person does. Read `app.py` first.
+"""The command line: one sub-command per thing a person does. Read `root.py` first.
 
 `search.py`, `report.py`, `bench.py` and `calibrate.py` are its commands by subject; `search_display.py`,
 `leaderboard.py`, `run_status.py` and `candidate_page.py` are what they show on a terminal.
 """
 
-from evonorm.cli.app import app as app
-from evonorm.cli.app import main as main
+from evonorm.cli.root import app as app
+from evonorm.cli.root import main as main

@@ -168,7 +168,7 @@ def test_a_mistake_in_a_layer_is_told_before_any_training(layer, message):
 
 
 def test_without_a_terminal_progress_is_lines(monkeypatch, capsys):
-    from evonorm import cli
+    from evonorm.cli import root as cli
 
     now = [1000.0]
     monkeypatch.setattr(cli.time, "monotonic", lambda: now[0])
