@@ -8,8 +8,8 @@ import numpy as np
 from benchmarks.layer_runs import LARGE, bn_relu
 from benchmarks.timing import aim
 from evonorm.graph import Graph, sample_graph
-from evonorm.kernels.plan import Kind
 from evonorm.kernels.plan.rewrite import typed_values
+from evonorm.kernels.plan.values import Kind
 from evonorm.layers import NormAct
 from evonorm.runner.layer_timing import step_of, tensors
 from evonorm.runner.timing import alternate, ratio, ratio_of_minima

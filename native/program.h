@@ -1,4 +1,4 @@
-// A program as data: what evonorm/kernels/plan/program.py encodes, parsed and checked.
+// A program as data: what evonorm/kernels/cpu/program.py encodes, parsed and checked.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -6,7 +6,7 @@ import torch
 
 from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.kernels.cpu import library
-from evonorm.kernels.plan import plan
+from evonorm.kernels.cpu.planner import plan
 
 native = library.find_library()[0]
 pytestmark = pytest.mark.skipif(native is None, reason="the native library is not built")
@@ -26,7 +26,7 @@ def test_nonsense_is_refused():
 
 
 def test_both_opcode_tables_agree():
-    from evonorm.kernels.plan import OPCODES
+    from evonorm.kernels.cpu.opcodes import OPCODES
 
     assert list(native.opcodes().items()) == list(OPCODES.items())
 

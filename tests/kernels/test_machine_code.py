@@ -11,7 +11,7 @@ import torch
 
 from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.kernels.cpu import library
-from evonorm.kernels.plan import plan
+from evonorm.kernels.cpu.planner import plan
 from tests.kernels.reference import compare
 
 NATIVE = library.find_library()[0]

@@ -5,9 +5,11 @@ import pytest
 
 from evonorm.graph import CATALOG, Graph, Node, sample_graph, sample_live_graph
 from evonorm.graph.graph import INITIAL_NODES
-from evonorm.kernels.plan import OPCODES, Home, Kind, plan
-from evonorm.kernels.plan.program import Mode
+from evonorm.kernels.cpu.opcodes import OPCODES
+from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.program import Home, Mode
 from evonorm.kernels.plan.rewrite import typed_values
+from evonorm.kernels.plan.values import Kind
 
 
 def planned(formula, training=True):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from evonorm.graph import CATALOG, Graph, sample_graph
-from evonorm.kernels.plan import plan
+from evonorm.kernels.cpu.planner import plan
 
 
 def main(path: str) -> None:

@@ -385,7 +385,9 @@ def test_plain_lines_tell_the_story(tmp_path):
 
 def test_the_live_panel_draws(tmp_path):
     terminal = Console(file=io.StringIO(), force_terminal=True, width=150)
-    search(tmp_path, "run", replace(FAKE, fitness={"seconds": 0.1}, workers=workers(2)), Terminal(terminal), candidates=16)
+    search(
+        tmp_path, "run", replace(FAKE, fitness={"seconds": 0.1}, workers=workers(2)), Terminal(terminal), candidates=16
+    )
     text = terminal.file.getvalue()
     assert "bn-relu" in text
     assert "candidates left" in text

@@ -6,7 +6,9 @@ from types import ModuleType
 from typing import Any
 
 from evonorm.graph import Graph
-from evonorm.kernels.plan import OPCODES, Kind, plan
+from evonorm.kernels.cpu.opcodes import OPCODES
+from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.plan.values import Kind
 
 PITCH = 16  # rows of small values are padded to this many floats
 

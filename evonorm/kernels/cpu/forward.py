@@ -5,12 +5,12 @@ must be through; a moment inside a sample opens a new stage, so that a thread ru
 in cache.
 """
 
-from evonorm.kernels.plan.fuse import fuse
-from evonorm.kernels.plan.opcodes import NUMBERS
-from evonorm.kernels.plan.program import INDEX_SETS, MOMENTS, Mode, Phase, Stage, Step, StepType
+from evonorm.kernels.cpu.fuse import fuse
+from evonorm.kernels.cpu.opcodes import NUMBERS
+from evonorm.kernels.cpu.program import INDEX_SETS, MOMENTS, Mode, Phase, Stage, Step, StepType
+from evonorm.kernels.cpu.slots import Slots
+from evonorm.kernels.cpu.tiles import OUT, Symbol, SymbolicInstruction, SymbolicMoment, X, allocate, slot_symbol
 from evonorm.kernels.plan.rewrite import Export, Typed
-from evonorm.kernels.plan.slots import Slots
-from evonorm.kernels.plan.tiles import OUT, Symbol, SymbolicInstruction, SymbolicMoment, X, allocate, slot_symbol
 from evonorm.kernels.plan.values import Kind
 
 Level = tuple[int, int]

@@ -1,6 +1,6 @@
 """The small values of a program and their places, by name."""
 
-from evonorm.kernels.plan.program import Home, Slot
+from evonorm.kernels.cpu.program import Home, Slot
 from evonorm.kernels.plan.rewrite import Typed
 from evonorm.kernels.plan.values import PARAMETERS, Kind, Value
 

@@ -8,12 +8,12 @@ stage). What flows into x is added to grad_x in the first pass in which it is co
 just grad_x += (x - mean) * coefficient.
 """
 
+from evonorm.kernels.cpu.backward_pass import BackwardPass
+from evonorm.kernels.cpu.forward import Level, elementwise_step
+from evonorm.kernels.cpu.program import INDEX_SETS, MOMENTS, Mode, Phase, Stage, Step, StepType
+from evonorm.kernels.cpu.slots import Slots
 from evonorm.kernels.plan.adjoints import ADJOINTS
-from evonorm.kernels.plan.backward_pass import BackwardPass
-from evonorm.kernels.plan.forward import Level, elementwise_step
-from evonorm.kernels.plan.program import INDEX_SETS, MOMENTS, Mode, Phase, Stage, Step, StepType
 from evonorm.kernels.plan.rewrite import Typed
-from evonorm.kernels.plan.slots import Slots
 from evonorm.kernels.plan.values import Kind
 
 Use = tuple[int, int]  # a value, and which of its inputs

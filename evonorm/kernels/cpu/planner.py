@@ -3,11 +3,11 @@
 from functools import lru_cache
 
 from evonorm.graph import Graph
-from evonorm.kernels.plan.backward import Backward
-from evonorm.kernels.plan.forward import Forward
-from evonorm.kernels.plan.program import Program
+from evonorm.kernels.cpu.backward import Backward
+from evonorm.kernels.cpu.forward import Forward
+from evonorm.kernels.cpu.program import Program
+from evonorm.kernels.cpu.slots import Slots
 from evonorm.kernels.plan.rewrite import typed_values
-from evonorm.kernels.plan.slots import Slots
 
 
 @lru_cache(maxsize=4096)

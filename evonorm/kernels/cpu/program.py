@@ -12,7 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from evonorm.kernels.plan.opcodes import NUMBERS
+from evonorm.kernels.cpu.opcodes import NUMBERS
 from evonorm.kernels.plan.values import Kind
 
 MAGIC = 0x45564F4E

@@ -5,8 +5,8 @@ An instruction goes into the one that reads its result if nobody else does; two 
 
 from collections import Counter
 
-from evonorm.kernels.plan.program import Mode
-from evonorm.kernels.plan.tiles import Symbol, SymbolicInstruction, SymbolicMoment
+from evonorm.kernels.cpu.program import Mode
+from evonorm.kernels.cpu.tiles import Symbol, SymbolicInstruction, SymbolicMoment
 
 # (inner, outer, which operand of the outer is the inner's result) -> one instruction: inner operands, then the others
 PAIRS: dict[tuple[str, str, int], str] = {

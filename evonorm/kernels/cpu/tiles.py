@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from evonorm.kernels.plan.program import (
+from evonorm.kernels.cpu.program import (
     FIRST_TEMPORARY,
     REGISTER_GY,
     REGISTER_OUT,

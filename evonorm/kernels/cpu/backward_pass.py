@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
+from evonorm.kernels.cpu.forward import full_closure, full_symbol
+from evonorm.kernels.cpu.fuse import fuse
+from evonorm.kernels.cpu.program import Mode, Pass
+from evonorm.kernels.cpu.tiles import GY, OUT, Symbol, SymbolicInstruction, accumulator_symbol, allocate, slot_symbol
 from evonorm.kernels.plan.adjoints import ADJOINTS, DIVISIONS, divisor_adjoint
-from evonorm.kernels.plan.forward import full_closure, full_symbol
-from evonorm.kernels.plan.fuse import fuse
-from evonorm.kernels.plan.program import Mode, Pass
-from evonorm.kernels.plan.tiles import GY, OUT, Symbol, SymbolicInstruction, accumulator_symbol, allocate, slot_symbol
 from evonorm.kernels.plan.values import Kind
 
 if TYPE_CHECKING:
-    from evonorm.kernels.plan.backward import Backward
+    from evonorm.kernels.cpu.backward import Backward
 
 
 class BackwardPass:
