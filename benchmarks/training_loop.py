@@ -48,12 +48,12 @@ class Timed:
 
     def take_a_round(self, clock: Clock) -> None:
         run, seen = self.task.run, []
-        pictures, labels = run.batches.batch(0)
+        pictures, labels = run.task.batch(0, 0, 0)
         self.bare.append(seconds_of(lambda: bare_step(run, pictures, labels), clock))
         self.loop.append(
             seconds_of(lambda: run.advance(run.step + 1, on_step=lambda run: seen.append(run.step)), clock)
         )
-        self.batch.append(seconds_of(lambda: run.batches.batch(run.step), clock))
+        self.batch.append(seconds_of(lambda: run.task.batch(run.step, 0, 0), clock))
 
 
 def median_ratio(one: list[float], other: list[float]) -> float:

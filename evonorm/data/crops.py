@@ -1,6 +1,6 @@
 """Batches from memory: random crops for training, whole pictures for validation (paper, "Proxy Task on CIFAR-10").
 
-A training batch is a pure function of (seed, step): nothing to save in a checkpoint, nothing to skip on resume.
+A training batch is a pure function of (seed, step, worker): nothing to save in a checkpoint, nothing to skip on resume.
 """
 
 from collections.abc import Iterator
@@ -18,25 +18,35 @@ Batch = tuple[Tensor, Tensor]  # pictures (n, 3, h, w) float32 in channels_last,
 class CropBatches:
     """Random square crops of shuffled pictures; every epoch is a new order, an incomplete last batch is left out.
 
-    `batch(step)` gives the same tensors for the same seed and step, in any order of calls. No flips: the paper
-    names none.
+    `batch(step, worker)` gives the same tensors for the same seed, step and logical worker, in any order of calls; the
+    workers of a step see different pictures. No flips: the paper names none.
     """
 
-    def __init__(self, images: Images, batch_size: int, crop: int, mean: Channels, std: Channels, seed: int) -> None:
+    def __init__(
+        self,
+        images: Images,
+        batch_size: int,
+        crop: int,
+        mean: Channels,
+        std: Channels,
+        seed: int,
+        workers: int = 1,
+    ) -> None:
         height, width = images.pixels.shape[1:3]
         if not 1 <= crop <= min(height, width):
             raise ValueError(f"crop must lie in 1 to {min(height, width)} for {height}x{width} pictures, got {crop}.")
         if not 1 <= batch_size <= len(images):
             raise ValueError(f"batch_size must lie in 1 to {len(images)} (the training pictures), got {batch_size}.")
-        self.images, self.batch_size, self.crop, self.seed = images, batch_size, crop, seed
-        self.steps_per_epoch = len(images) // batch_size
+        self.images, self.batch_size, self.crop, self.seed, self.workers = images, batch_size, crop, seed, workers
+        self.batches_per_epoch = len(images) // batch_size
         self.affine = _affine(mean, std, crop)
         self.order = lru_cache(maxsize=1)(self._order)
 
-    def batch(self, step: int) -> Batch:
-        epoch, place = divmod(step, self.steps_per_epoch)
+    def batch(self, step: int, worker: int = 0) -> Batch:
+        number = step * self.workers + worker
+        epoch, place = divmod(number, self.batches_per_epoch)
         rows = self.order(epoch)[place * self.batch_size : (place + 1) * self.batch_size]
-        generator = torch.Generator().manual_seed(seed_from(self.seed, 1, step))
+        generator = torch.Generator().manual_seed(seed_from(self.seed, 1, number))
         crops = random_crops(self.images.pixels, rows, self.crop, generator)
         return _normalized(crops, self.affine), self.images.labels[rows].long()
 

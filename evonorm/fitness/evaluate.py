@@ -119,7 +119,7 @@ def _train(task: ProxyTask, watch: Watcher, first: int, test_set: bool, checkpoi
         watch(Progress("training", task.anchor.name, run.step, recipe.steps, {"loss": run.losses[-1]}))
 
     task.run.advance(first, on_step=on_step)  # again, where a process that was stopped left no checkpoint behind
-    ending = task.run.advance(recipe.steps, task.validate, on_step)
+    ending = task.run.advance(recipe.steps, measure=True, on_step=on_step)
     figures: dict[str, Any] = {"ending": ending, "step": task.run.step}
     if ending != "non_finite_loss":
         figures |= _final_figures(task, test_set)
@@ -129,7 +129,7 @@ def _train(task: ProxyTask, watch: Watcher, first: int, test_set: bool, checkpoi
 def _final_figures(task: ProxyTask, test_set: bool) -> dict[str, Any]:
     run = task.run
     if not run.curve or run.curve[-1][0] != run.step:
-        run.curve.append((run.step, task.validate(run.model)))
+        run.measure()
     recent = run.losses[-50:]
     figures = {
         "accuracy": run.curve[-1][1],
@@ -138,7 +138,7 @@ def _final_figures(task: ProxyTask, test_set: bool) -> dict[str, Any]:
         "losses": [round(loss, 4) for loss in run.losses[:: max(1, len(run.losses) // 100)]],
         "seconds_per_step": run.seconds / run.step,
     }
-    return figures | ({"test_accuracy": task.test(run.model)} if test_set else {})
+    return figures | ({"test_accuracy": task.test()} if test_set else {})
 
 
 @contextmanager

@@ -7,11 +7,9 @@ so far with such a loss has cleared the rung yet. Runs go on from rung to rung a
 trained twice.
 """
 
-import copy
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
@@ -84,11 +82,8 @@ def _train_up(name: str, task: ProxyTask, steps: int, ceiling: float, watch: Wat
 def look(task: ProxyTask, steps: int) -> float:
     """The accuracy now. After few steps moving moments lag behind the weights, so they are estimated anew."""
     if steps > SHORT_STEPS:
-        return task.validate(task.run.model)
-    brief = copy.copy(task)
-    images = min(SHORT_IMAGES, task.recipe.validation_images)
-    brief.recipe = replace(task.recipe, moments="reestimated", validation_images=images)
-    return brief.validate(task.run.model)
+        return task.validate()
+    return task.validate_briefly(SHORT_IMAGES)
 
 
 def running_loss(losses: list[float]) -> float:

@@ -1,12 +1,13 @@
 """A layer in an anchor, with its pictures: the paper's proxy task ("Multi-architecture evaluation")."""
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from evonorm.data import CropBatches, Images, load_data, whole_batches
 from evonorm.fitness.recipe import FitnessRecipe
@@ -14,7 +15,7 @@ from evonorm.foundation import seed_from
 from evonorm.graph import Graph
 from evonorm.layers import no_weight_decay
 from evonorm.models import ANCHORS, create_model
-from evonorm.training import TrainingRun, accuracy, reestimated_moments
+from evonorm.training import Classification, TrainingRun
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Progress:
 Watcher = Callable[[Progress], None]
 
 
-class ProxyTask:
+class ProxyTask(Classification):
     """One layer on one anchor: its training run, validation, and fresh models for the stability test.
 
     Everything random derives from (seed, anchor): two layers with the same seed see the same pictures in the same
@@ -42,7 +43,15 @@ class ProxyTask:
         self.layer, self.anchor, self.recipe = layer, ANCHORS[anchor], recipe
         self.data = load_data(recipe.data)
         self.seed = seed_from(seed, zlib.crc32(anchor.encode()))
-        self.run: TrainingRun = self._fresh_run()
+        model = self.fresh_model()
+        super().__init__(
+            model,
+            self.crops(self.anchor.batch_size),
+            no_weight_decay(model),
+            partial(self._whole, self.data.validation, recipe.validation_images),
+            recipe.moment_batches if recipe.moments == "reestimated" else 0,
+        )
+        self.run = TrainingRun(self, recipe.training, seed_from(self.seed, 2))
 
     def fresh_model(self) -> nn.Module:
         """The anchor with the layer, as it is before the first step."""
@@ -51,7 +60,8 @@ class ProxyTask:
             model = create_model(self.anchor.name, self.layer, num_classes=self.data.classes)
         return model.to(memory_format=torch.channels_last)
 
-    def batches(self, batch_size: int) -> CropBatches:
+    def crops(self, batch_size: int) -> CropBatches:
+        """Training batches of this size."""
         return CropBatches(
             self.data.training,
             batch_size,
@@ -59,31 +69,22 @@ class ProxyTask:
             self.data.mean,
             self.data.std,
             seed_from(self.seed, 1),
+            self.recipe.training.workers,
         )
 
-    def validate(self, model: nn.Module) -> float:
-        """Accuracy on the validation pictures, with the moments that the recipe asks for."""
-        if self.recipe.moments == "moving":
-            return self._accuracy(model, self.data.validation, self.recipe.validation_images)
-        coming = (self.run.batches.batch(self.run.step + i)[0] for i in range(self.recipe.moment_batches))
-        with reestimated_moments(model, coming):
-            return self._accuracy(model, self.data.validation, self.recipe.validation_images)
+    def validate(self) -> float:
+        """Accuracy now on the validation pictures, with the moments that the recipe asks for."""
+        return self.measure(self.run.step)[0].value
 
-    def test(self, model: nn.Module) -> float:
-        """Accuracy on the test pictures; no search calls this."""
-        return self._accuracy(model, self.data.test, len(self.data.test))
+    def validate_briefly(self, images: int) -> float:
+        """Accuracy on so many validation pictures with moments estimated anew: for a model of a few steps."""
+        count = min(images, self.recipe.validation_images)
+        return self.accuracy(self.run.step, self._whole(self.data.validation, count), self.recipe.moment_batches)
 
-    def _accuracy(self, model: nn.Module, images: Images, count: int) -> float:
+    def test(self) -> float:
+        """Accuracy on the test pictures, with the moving moments; no search calls this."""
+        return self.accuracy(self.run.step, self._whole(self.data.test, len(self.data.test)), 0)
+
+    def _whole(self, images: Images, count: int) -> Iterator[tuple[Tensor, Tensor]]:
         chosen = replace(images, rows=images.rows[:count])
-        batches = whole_batches(chosen, self.recipe.validation_batch_size, self.data.mean, self.data.std)
-        return accuracy(model, batches)
-
-    def _fresh_run(self) -> TrainingRun:
-        model = self.fresh_model()
-        return TrainingRun(
-            model,
-            self.batches(self.anchor.batch_size),
-            self.recipe.training,
-            no_weight_decay(model),
-            seed_from(self.seed, 2),
-        )
+        return whole_batches(chosen, self.recipe.validation_batch_size, self.data.mean, self.data.std)

@@ -16,5 +16,5 @@ def passes_quality(task: ProxyTask, watch: Watcher) -> tuple[bool, dict[str, Any
     ending = task.run.advance(recipe.steps, on_step=on_step)
     if ending == "non_finite_loss":
         return False, {"ending": ending, "step": task.run.step}
-    accuracy = task.validate(task.run.model)
+    accuracy = task.validate()
     return accuracy >= recipe.accuracy, {"step": task.run.step, "accuracy": accuracy, "loss": task.run.losses[-1]}

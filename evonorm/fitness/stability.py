@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
 from evonorm.fitness.recipe import StabilityRecipe
+from evonorm.training import classification_loss
 
 DIFFERENCE = 1e-2  # r: the distance along u at which the second gradient is taken
 
@@ -23,12 +23,12 @@ DIFFERENCE = 1e-2  # r: the distance along u at which the second gradient is tak
 def passes_stability(task: ProxyTask, watch: Watcher) -> tuple[bool, dict[str, Any]]:
     """Stresses the task's anchor as it is before training."""
     recipe = task.recipe.stability
-    pictures, labels = task.batches(recipe.batch_size).batch(0)
+    batch = task.crops(recipe.batch_size).batch(0)
 
     def on_step(step: int, norm: float) -> None:
         watch(Progress("stability", task.anchor.name, step, recipe.steps, {"gradient_norm": norm}))
 
-    reading = ascend_gradient_norm(task.fresh_model(), pictures, labels, recipe, task.seed, on_step)
+    reading = ascend_gradient_norm(task.fresh_model(), batch, recipe, task.seed, on_step)
     return reading.stable, {"step": reading.steps, "gradient_norm": reading.largest_finite, "finite": reading.finite}
 
 
@@ -54,8 +54,7 @@ class StabilityReading:
 
 def ascend_gradient_norm(
     model: nn.Module,
-    pictures: Tensor,
-    labels: Tensor,
+    batch: tuple[Tensor, Tensor],
     recipe: StabilityRecipe,
     seed: int = 0,
     on_step: Callable[[int, float], None] | None = None,
@@ -64,7 +63,7 @@ def ascend_gradient_norm(
 
     `seed` fixes what is random inside the model, the same at every step: the loss is one function of the weights.
     """
-    landscape = _Landscape(model, pictures, labels, seed)
+    landscape = _Landscape(model, batch, seed)
     norms: list[float] = []
     for step in range(recipe.steps + 1):
         norm, direction = landscape.norm_and_direction(recipe.direction, last=step == recipe.steps)
@@ -82,14 +81,14 @@ def ascend_gradient_norm(
 class _Landscape:
     """The training loss of one batch as a function of the model's weights."""
 
-    def __init__(self, model: nn.Module, pictures: Tensor, labels: Tensor, seed: int) -> None:
-        self.model, self.pictures, self.labels, self.seed = model.train(), pictures, labels, seed
+    def __init__(self, model: nn.Module, batch: tuple[Tensor, Tensor], seed: int) -> None:
+        self.model, self.batch, self.seed = model.train(), batch, seed
         self.weights: list[Tensor] = list(model.parameters())
 
     def gradient(self, create_graph: bool = False) -> list[Tensor]:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
-            loss = F.cross_entropy(self.model(self.pictures), self.labels)
+            loss = classification_loss(self.model, self.batch)
         # A weight that the loss does not depend on (a graph may ignore its input) has the gradient zero.
         return list(torch.autograd.grad(loss, self.weights, create_graph=create_graph, materialize_grads=True))
 

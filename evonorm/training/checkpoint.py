@@ -7,7 +7,7 @@ import torch
 from evonorm.foundation import write_atomically
 from evonorm.training.run import TrainingRun
 
-VERSION = 1
+VERSION = 2
 
 
 def save_checkpoint(run: TrainingRun, path: Path) -> None:
@@ -15,13 +15,13 @@ def save_checkpoint(run: TrainingRun, path: Path) -> None:
     content = {
         "version": VERSION,
         "recipe": repr(run.recipe),
-        "model": run.model.state_dict(),
-        "optimizer": run.optimizer.state_dict(),
+        "model": run.task.model.state_dict(),
+        "optimizers": {name: each.state_dict() for name, each in run.optimizers.items()},
         "step": run.step,
         "losses": run.losses,
         "curve": run.curve,
+        "measured": run.measured,
         "seconds": run.seconds,
-        "random_state": run.random_state,
     }
     write_atomically(path, lambda file: torch.save(content, file))
 
@@ -33,8 +33,8 @@ def load_checkpoint(run: TrainingRun, path: Path) -> None:
         raise ValueError(f"{path} is not a checkpoint of this version of evonorm ({VERSION}). Remove it to start anew.")
     if content["recipe"] != repr(run.recipe):
         raise ValueError(f"{path} was written under another recipe: {content['recipe']}, now {run.recipe!r}.")
-    run.model.load_state_dict(content["model"])
-    run.optimizer.load_state_dict(content["optimizer"])
+    run.task.model.load_state_dict(content["model"])
+    for name, optimizer in run.optimizers.items():
+        optimizer.load_state_dict(content["optimizers"][name])
     run.step, run.losses, run.seconds = content["step"], content["losses"], content["seconds"]
-    run.curve = [(step, value) for step, value in content["curve"]]
-    run.random_state = content["random_state"]
+    run.curve, run.measured = content["curve"], content["measured"]

@@ -4,13 +4,18 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from evonorm.training.schedules import SCHEDULES
+
 
 @dataclass(frozen=True)
 class TrainingRecipe:
-    """SGD with Nesterov momentum.
+    """How the loop goes through a task.
 
     Attributes:
         steps: of training; the EvoNorm-S experiment has 5000 with the cosine schedule.
+        optimizer: "nesterov" is SGD with Nesterov momentum.
+        workers: logical ones, each with a batch and batch moments of its own, whose gradients are averaged: so many
+            devices, or one that takes them in turn.
         schedule: "constant", or "cosine" from the learning rate down to 0 at the last step.
         weight_decay: on every parameter but those of normalization layers, as in the official code.
         validate_every: steps between validations for the curve, 0 for the last step only.
@@ -18,6 +23,8 @@ class TrainingRecipe:
     """
 
     steps: int = 2000
+    optimizer: Literal["nesterov"] = "nesterov"
+    workers: int = 1
     schedule: Literal["constant", "cosine"] = "constant"
     learning_rate: float = 0.1
     momentum: float = 0.9
@@ -26,8 +33,9 @@ class TrainingRecipe:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise ValueError(f"steps must be at least 1, got {self.steps}.")
+        for name in ("steps", "workers"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if not 0 < self.learning_rate < math.inf:
             raise ValueError(f"learning_rate must be positive, got {self.learning_rate}.")
         if not 0 < self.momentum < 1:
@@ -41,9 +49,7 @@ class TrainingRecipe:
 
     def learning_rate_at(self, step: int) -> float:
         """The learning rate of the update number `step`, counted from 0."""
-        if self.schedule == "constant":
-            return self.learning_rate
-        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * step / self.steps))
+        return self.learning_rate * SCHEDULES[self.schedule](step, self.steps)
 
     def validates_at(self, step: int) -> bool:
         """Whether the curve has a point after this many updates."""

@@ -1,118 +1,124 @@
-"""The training loop: a model on its way through a recipe, which can pause at any step and go on.
+"""The training loop: a task on its way through a recipe, which can pause at any step and go on.
 
-A run owns torch's random generator while it advances (dropout and its kind draw from it) and puts the caller's back,
-so that the same seed and number of threads give the same result whatever runs beside it.
+A run owns torch's random generator while it advances (dropout and its kind draw from it), seeds it anew for every step
+and logical worker, and puts the caller's back: the same seed and number of threads give the same result whatever runs
+beside it and wherever it was stopped.
 """
 
 import math
 import time
-from collections.abc import Callable, Set
-from typing import Literal, Protocol
+from collections.abc import Callable
+from typing import Literal
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
 
+from evonorm.foundation import seed_from
+from evonorm.training.optimizers import create_optimizer
 from evonorm.training.recipe import TrainingRecipe
+from evonorm.training.task import Batch, Task, Turn
 
 Ending = Literal["reached", "non_finite_loss", "out_of_time"]
 
 
-class Batches(Protocol):
-    """Training batches by step: the same tensors for the same step, whenever it is asked for."""
-
-    def batch(self, step: int) -> tuple[Tensor, Tensor]: ...
-
-
 class TrainingRun:
-    """Trains `model` by `recipe`; `advance` does the work.
+    """Trains a task by a recipe; `advance` does the work.
 
     Arguments:
-        model: is converted to channels_last and trained in place.
-        batches: pictures and labels of each step.
-        undecayed: names of the parameters without weight decay.
+        task: its model is converted to channels_last and trained in place.
         seed: of what is random inside the model.
 
     Attributes:
         step: updates done so far.
-        losses: the training loss of each step.
-        curve: (step, accuracy) of each validation.
-        seconds: spent in training steps, without validations and callbacks.
+        losses: of each step, the sum over the turns and the mean over the workers.
+        parts: the named losses of the latest step.
+        curve: (step, value) of the measure that decides; `measured` has all of them by name.
+        seconds: spent in training steps, without measurements and callbacks.
     """
 
-    def __init__(
-        self, model: nn.Module, batches: Batches, recipe: TrainingRecipe, undecayed: Set[str], seed: int
-    ) -> None:
-        self.model = model.to(memory_format=torch.channels_last)
-        self.batches = batches
-        self.recipe = recipe
-        self.optimizer = nesterov_sgd(model, recipe, undecayed)
+    def __init__(self, task: Task, recipe: TrainingRecipe, seed: int) -> None:
+        task.model.to(memory_format=torch.channels_last)
+        self.task, self.recipe, self.seed = task, recipe, seed
+        self.optimizers = {turn.name: create_optimizer(turn.net, turn.undecayed, recipe) for turn in task.turns}
         self.step = 0
         self.losses: list[float] = []
+        self.parts: dict[str, float] = {}
         self.curve: list[tuple[int, float]] = []
+        self.measured: dict[str, list[tuple[int, float]]] = {}
         self.seconds = 0.0
-        self.random_state = torch.Generator().manual_seed(seed).get_state()
 
     def advance(
-        self,
-        until: int,
-        validate: Callable[[nn.Module], float] | None = None,
-        on_step: Callable[["TrainingRun"], None] | None = None,
+        self, until: int, measure: bool = False, on_step: Callable[["TrainingRun"], None] | None = None
     ) -> Ending:
-        """Trains up to the step `until`; validates where the recipe says so.
+        """Trains up to the step `until`; with `measure`, measures where the recipe says so.
 
         Stops at once on a loss that is not finite, before it reaches the weights, and when the recipe's time is up.
         """
         with torch.random.fork_rng(devices=[]):
-            torch.set_rng_state(self.random_state)
-            return self._advance(until, validate, on_step)
+            self.task.model.train()
+            while self.step < until:
+                if self.recipe.seconds is not None and self.seconds >= self.recipe.seconds:
+                    return "out_of_time"
+                start = time.perf_counter()
+                finite = self._step()
+                self.seconds += time.perf_counter() - start
+                if not finite:
+                    return "non_finite_loss"
+                if measure and self.recipe.validates_at(self.step):
+                    self.measure()
+                if on_step is not None:
+                    on_step(self)
+            return "reached"
 
-    def _advance(
-        self,
-        until: int,
-        validate: Callable[[nn.Module], float] | None,
-        on_step: Callable[["TrainingRun"], None] | None,
-    ) -> Ending:
-        self.model.train()
-        while self.step < until:
-            if self.recipe.seconds is not None and self.seconds >= self.recipe.seconds:
-                return "out_of_time"
-            start = time.perf_counter()
-            finite = self._update()
-            self.random_state = torch.get_rng_state()  # here and not at the end: callbacks store the run
-            self.seconds += time.perf_counter() - start
-            if not finite:
-                return "non_finite_loss"
-            if validate is not None and self.recipe.validates_at(self.step):
-                self.curve.append((self.step, validate(self.model)))
-                self.model.train()
-            if on_step is not None:
-                on_step(self)
-        return "reached"
+    def measure(self) -> float:
+        """Measures now, for the curve; returns the value that decides."""
+        measures = self.task.measure(self.step)
+        for each in measures:
+            self.measured.setdefault(each.name, []).append((self.step, each.value))
+        self.curve.append((self.step, measures[0].value))
+        self.task.model.train()
+        return measures[0].value
 
-    def _update(self) -> bool:
-        """One step of SGD; False, with the weights as they were, where the loss is not finite."""
-        pictures, labels = self.batches.batch(self.step)
-        loss = F.cross_entropy(self.model(pictures), labels)
-        self.losses.append(loss.item())
-        if not math.isfinite(self.losses[-1]):
-            return False
-        self.optimizer.zero_grad()
-        loss.backward()
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.recipe.learning_rate_at(self.step)
-        self.optimizer.step()
+    def _step(self) -> bool:
+        """Every turn once; False, with the weights of that turn as they were, where a loss is not finite."""
+        self.losses.append(0.0)
+        self.parts = {}
+        for number, turn in enumerate(self.task.turns):
+            if not self._take_turn(number, turn):
+                return False
         self.step += 1
         return True
 
+    def _take_turn(self, number: int, turn: Turn) -> bool:
+        """The gradients of all logical workers in turn, averaged, then one update."""
+        optimizer = self.optimizers[turn.name]
+        optimizer.zero_grad()
+        kept: dict[str, torch.Tensor] = {}
+        for worker in range(self.recipe.workers):
+            batch = self.task.batch(self.step, worker, number)
+            torch.default_generator.manual_seed(seed_from(self.seed, self.step, worker, number))
+            if not self._add_gradients(turn, batch):
+                return False
+            if worker == 0 and self.recipe.workers > 1:
+                kept = {name: buffer.clone() for name, buffer in turn.net.named_buffers()}
+        self._restore(turn, kept)  # moving moments are the first worker's, as those of rank 0 are with DDP
+        for group in optimizer.param_groups:
+            group["lr"] = turn.rate * self.recipe.learning_rate_at(self.step)
+        optimizer.step()
+        return True
 
-def nesterov_sgd(model: nn.Module, recipe: TrainingRecipe, undecayed: Set[str]) -> torch.optim.SGD:
-    decayed = [parameter for name, parameter in model.named_parameters() if name not in undecayed]
-    others = [parameter for name, parameter in model.named_parameters() if name in undecayed]
-    return torch.optim.SGD(
-        [{"params": decayed, "weight_decay": recipe.weight_decay}, {"params": others, "weight_decay": 0.0}],
-        lr=recipe.learning_rate,
-        momentum=recipe.momentum,
-        nesterov=True,
-        fused=True,
-    )
+    def _add_gradients(self, turn: Turn, batch: Batch) -> bool:
+        losses, workers = turn.losses(batch), self.recipe.workers
+        total = sum(list(losses.values())[1:], start=next(iter(losses.values())))
+        self.losses[-1] += total.item() / workers
+        if not math.isfinite(self.losses[-1]):
+            return False
+        for name, loss in losses.items():
+            self.parts[name] = self.parts.get(name, 0.0) + float(loss.detach()) / workers
+        (total / workers if workers > 1 else total).backward()
+        return True
+
+    @torch.no_grad()
+    def _restore(self, turn: Turn, kept: dict[str, torch.Tensor]) -> None:
+        for name, buffer in turn.net.named_buffers():
+            if name in kept:
+                buffer.copy_(kept[name])

@@ -59,7 +59,7 @@ def test_survivors_of_the_quality_test_go_on_as_if_there_had_been_none():
     tested = evaluate("evonorm-b0", recipe, seed=0)
     task = ProxyTask("evonorm-b0", "resnet-nano", recipe, seed=0)
     task.run.advance(4)
-    assert tested.accuracies["resnet-nano"] == task.validate(task.run.model)
+    assert tested.accuracies["resnet-nano"] == task.validate()
     assert tested.stages[-1].figures["losses"] == [round(loss, 4) for loss in task.run.losses]
 
 
@@ -164,7 +164,7 @@ def test_the_test_pictures_are_read_only_when_asked_for(monkeypatch):
 
 def test_layers_with_one_seed_see_the_same_pictures_and_first_weights():
     tasks = [ProxyTask(layer, "mobilenet-nano", RECIPE, seed=5) for layer in ("evonorm-s0", "evonorm-b0")]
-    first, second = (task.run.batches.batch(3) for task in tasks)
+    first, second = (task.batch(3, 0, 0) for task in tasks)
     assert torch.equal(first[0], second[0])
-    convolutions = [[w for w in task.run.model.parameters() if w.ndim == 4] for task in tasks]
+    convolutions = [[w for w in task.model.parameters() if w.ndim == 4] for task in tasks]
     assert all(torch.equal(a, b) for a, b in zip(*convolutions, strict=True))

@@ -68,10 +68,10 @@ def trained(layer, anchor, schedule):
     with number_of_threads(1):
         task = ProxyTask(layer, anchor, recipe, seed=3)
         assert task.run.advance(STEPS) == "reached"
-        accuracy = task.validate(task.run.model)
+        accuracy = task.validate()
     return {
         "losses": [loss.hex() for loss in task.run.losses],
-        "weights": digest_of(task.run.model),
+        "weights": digest_of(task.model),
         "accuracy": accuracy,
     }
 

@@ -38,7 +38,7 @@ def flat(tensors):
 
 def test_both_directions_are_the_gradient_of_the_gradient_norm():
     pictures, labels = batch()
-    landscape = _Landscape(smooth_net(), pictures.double(), labels, seed=0)
+    landscape = _Landscape(smooth_net(), (pictures.double(), labels), seed=0)
     norm, exact = landscape.norm_and_direction("exact", last=False)
     _, differences = landscape.norm_and_direction("differences", last=False)
     exact, differences = flat(exact), flat(differences)
@@ -54,13 +54,13 @@ def test_looking_for_a_direction_leaves_the_weights_as_they_were():
     pictures, labels = batch()
     net = smooth_net()
     before = flat(net.parameters()).clone()
-    _Landscape(net, pictures.double(), labels, seed=0).norm_and_direction("differences", last=False)
+    _Landscape(net, (pictures.double(), labels), seed=0).norm_and_direction("differences", last=False)
     assert torch.equal(flat(net.parameters()), before)
 
 
 def test_dropout_is_the_same_at_every_step():
     pictures, labels = batch()
-    landscape = _Landscape(smooth_net(dropout=0.5), pictures.double(), labels, seed=3)
+    landscape = _Landscape(smooth_net(dropout=0.5), (pictures.double(), labels), seed=3)
     assert torch.equal(flat(landscape.gradient()), flat(landscape.gradient()))
 
 
@@ -81,7 +81,7 @@ def test_exact_and_differences_agree_in_verdict(layer):
     pictures, labels = batch()
     recipe = StabilityRecipe(steps=10)
     readings = [
-        ascend_gradient_norm(anchor(layer), pictures, labels, replace(recipe, direction=direction))
+        ascend_gradient_norm(anchor(layer), (pictures, labels), replace(recipe, direction=direction))
         for direction in ("exact", "differences")
     ]
     assert [reading.stable for reading in readings] == [EXPECTED[layer]] * 2
@@ -91,7 +91,7 @@ def test_exact_and_differences_agree_in_verdict(layer):
 
 def test_the_ascent_raises_the_norm_and_is_repeatable():
     pictures, labels = batch()
-    readings = [ascend_gradient_norm(anchor("evonorm-s0"), pictures, labels, StabilityRecipe(steps=6)) for _ in "ab"]
+    readings = [ascend_gradient_norm(anchor("evonorm-s0"), (pictures, labels), StabilityRecipe(steps=6)) for _ in "ab"]
     assert readings[0] == readings[1]
     assert readings[0].norms[-1] > 2 * readings[0].norms[0]
     assert readings[0].finite
@@ -103,7 +103,7 @@ def test_the_limit_decides_and_the_reading_ends_there():
     seen = []
     recipe = StabilityRecipe(steps=6, gradient_norm=1.0)
     reading = ascend_gradient_norm(
-        anchor("evonorm-s0"), pictures, labels, recipe, on_step=lambda step, norm: seen.append((step, norm))
+        anchor("evonorm-s0"), (pictures, labels), recipe, on_step=lambda step, norm: seen.append((step, norm))
     )
     assert not reading.stable
     assert reading.norms[-1] > 1 >= max(reading.norms[:-1])
@@ -119,6 +119,6 @@ def test_a_layer_that_ignores_its_input_has_nowhere_to_ascend():
         def forward(self, x):
             return torch.zeros(len(x), 10) * self.weight
 
-    reading = ascend_gradient_norm(Flat(), *batch(), StabilityRecipe(steps=5))
+    reading = ascend_gradient_norm(Flat(), batch(), StabilityRecipe(steps=5))
     assert reading.stable
     assert reading.norms == (0.0,)

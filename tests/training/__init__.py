@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from evonorm.data import CropBatches, DataSet
-from evonorm.training import TrainingRecipe, TrainingRun
+from evonorm.data import CropBatches, DataSet, whole_batches
+from evonorm.training import Classification, TrainingRecipe, TrainingRun
 
 PAPER = TrainingRecipe()
 
@@ -26,5 +26,11 @@ def small_net(seed=0, dropout=0.0):
 
 
 def small_run(data: DataSet, recipe=PAPER, seed=0, dropout=0.0, net=None):
-    batches = CropBatches(data.training, 32, 24, data.mean, data.std, seed)
-    return TrainingRun(net or small_net(seed, dropout), batches, recipe, {"1.weight", "1.bias"}, seed)
+    batches = CropBatches(data.training, 32, 24, data.mean, data.std, seed, recipe.workers)
+    task = Classification(
+        net or small_net(seed, dropout),
+        batches,
+        {"1.weight", "1.bias"},
+        lambda: whole_batches(data.validation, 128, data.mean, data.std),
+    )
+    return TrainingRun(task, recipe, seed)

@@ -15,7 +15,7 @@ pytest.importorskip("sklearn")
 
 
 def weights(run):
-    return torch.cat([value.flatten().double() for value in run.model.state_dict().values()])
+    return torch.cat([value.flatten().double() for value in run.task.model.state_dict().values()])
 
 
 def test_a_small_net_learns_a_slice_of_cifar10():
@@ -25,7 +25,7 @@ def test_a_small_net_learns_a_slice_of_cifar10():
     assert run.advance(150) == "reached"
     first, last = (math.fsum(part) / 10 for part in (run.losses[:10], run.losses[-10:]))
     assert last < first - 0.3
-    assert accuracy(run.model, whole_batches(data.training, 128, data.mean, data.std)) > 0.2
+    assert accuracy(run.task.model, whole_batches(data.training, 128, data.mean, data.std)) > 0.2
 
 
 def test_a_seed_gives_the_same_run_and_another_gives_another():
@@ -49,17 +49,14 @@ def test_the_callers_generator_is_left_alone():
 def test_a_resumed_checkpoint_is_the_same_run_bit_for_bit(tmp_path):
     data, recipe = load_data("digits"), TrainingRecipe(steps=12, schedule="cosine", validate_every=4)
 
-    def validate(model):
-        return accuracy(model, whole_batches(data.validation, 128, data.mean, data.std))
-
     straight = small_run(data, recipe, dropout=0.3)
-    straight.advance(12, validate)
+    straight.advance(12, measure=True)
     broken = small_run(data, recipe, dropout=0.3)
-    broken.advance(5, validate)
+    broken.advance(5, measure=True)
     save_checkpoint(broken, tmp_path / "runs" / "checkpoint.pt")
     resumed = small_run(data, recipe, dropout=0.3, net=small_net(seed=9, dropout=0.3))
     load_checkpoint(resumed, tmp_path / "runs" / "checkpoint.pt")
-    resumed.advance(12, validate)
+    resumed.advance(12, measure=True)
     assert resumed.losses == straight.losses
     assert resumed.curve == straight.curve
     assert [step for step, _ in resumed.curve] == [4, 8, 12]
@@ -97,7 +94,7 @@ def test_the_updates_are_nesterov_sgd_with_decay_where_it_belongs():
     twin = small_net(0).train()
     velocity = {name: torch.zeros_like(weight) for name, weight in twin.named_parameters()}
     for step in range(3):
-        pictures, labels = run.batches.batch(step)
+        pictures, labels = run.task.batch(step, 0, 0)
         twin.zero_grad()
         F.cross_entropy(twin(pictures), labels).backward()
         with torch.no_grad():
@@ -106,7 +103,7 @@ def test_the_updates_are_nesterov_sgd_with_decay_where_it_belongs():
                 velocity[name] = 0.8 * velocity[name] + gradient
                 weight -= 0.05 * (gradient + 0.8 * velocity[name])
     run.advance(3)
-    for (name, ours), theirs in zip(run.model.named_parameters(), twin.parameters(), strict=True):
+    for (name, ours), theirs in zip(run.task.model.named_parameters(), twin.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5, msg=name)
 
 
@@ -141,7 +138,7 @@ def test_cosine_goes_from_the_learning_rate_to_zero():
     assert rates == sorted(rates, reverse=True)
     seen = []
     run = small_run(load_data("digits"), recipe)
-    run.advance(10, on_step=lambda run: seen.append(run.optimizer.param_groups[0]["lr"]))
+    run.advance(10, on_step=lambda run: seen.append(run.optimizers["classifier"].param_groups[0]["lr"]))
     assert seen == rates[:10]
 
 
@@ -156,4 +153,4 @@ def test_impossible_recipes_are_refused(setting):
 def test_the_model_is_trained_in_channels_last():
     run = small_run(load_data("digits"))
     assert isinstance(run, TrainingRun)
-    assert run.model[4].weight.is_contiguous(memory_format=torch.channels_last)
+    assert run.task.model[4].weight.is_contiguous(memory_format=torch.channels_last)
