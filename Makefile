@@ -2,37 +2,35 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-
-.PHONY: help setup test test-slow lint search bench-driver bench-nano bench-dashboard bench-layers bench-step sanitize clean
 MINUTES ?= 10
+FUZZ_SECONDS ?= 300
 .DEFAULT_GOAL := help
+.PHONY: help setup search test test-slow lint browser bench-layers bench-step bench-nano bench-driver bench-dashboard sanitize clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+# --- to begin with
 
 setup: $(VENV)/ready  ## Create .venv with the pinned versions (a second call does nothing)
 
 $(VENV)/ready: pyproject.toml constraints.txt setup.py $(wildcard native/*)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "evonorm needs Python 3.11 or newer, found $$($(PYTHON) --version). Try: make PYTHON=python3.12 setup"; exit 1; }
+	@echo "Setting up $(VENV): torch and the rest, a few GB and some minutes the first time."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt setuptools
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[dev]'
 	@touch $@
+	@echo "Done. For the command line: . $(VENV)/bin/activate"
 
-search: setup  ## Ten minutes of search on real CIFAR-10 (MINUTES=60 make search: an hour), then the leaderboard
+search: setup  ## Ten minutes of search on real CIFAR-10 (MINUTES=60 make search: an hour), then the report
 	@data=; $(BIN)/evonorm data cifar10 || { data="--data digits"; \
 	  echo "*** No CIFAR-10 to be had: searching on scikit-learn's digits instead. The figures say little about layers. ***"; }; \
 	$(BIN)/evonorm search recipes/laptop.toml --minutes $(MINUTES) $$data && \
 	$(BIN)/evonorm report "$$(ls -t runs | head -n 1)"
 
-bench-driver: setup  ## What the search's driver costs by itself
-	$(BIN)/python benchmarks/driver.py
-
-lint: setup  ## Format, lint and types
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
+# --- to be sure
 
 test: setup lint  ## Everything that must hold, in minutes
 	$(BIN)/python -m pytest -n 2
@@ -40,22 +38,17 @@ test: setup lint  ## Everything that must hold, in minutes
 test-slow: setup browser  ## The slower promises
 	$(BIN)/python -m pytest -n 2 -m slow -rs
 
-.PHONY: browser
+lint: setup  ## Format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
 browser:
 	@command -v chromium > /dev/null || \
 	  { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get install -qq -y --no-install-recommends chromium > /dev/null; } || \
 	  echo "No chromium: the browser tests will be skipped. Install it with: apt-get install chromium"
 
-bench-dashboard: setup  ## Page times at 100,000 candidates, and what ten open pages take from a search
-	$(BIN)/python -m benchmarks.dashboard latency
-	$(BIN)/python -m benchmarks.dashboard share
-	$(BIN)/python -m benchmarks.dashboard throughput
-
-bench-nano: setup  ## How much cheaper a step of the nano anchors is than of the CIFAR anchors
-	$(BIN)/python -m benchmarks.nano_step
-
-clean:  ## Remove what was built
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+# --- to measure
 
 bench-layers: setup  ## One layer against BatchNorm + ReLU, timm and torch.compile; memory; distance to the limit
 	$(BIN)/python -m benchmarks.layers
@@ -72,8 +65,20 @@ bench-step: setup  ## Whole training steps against BatchNorm + ReLU: both layout
 	$(BIN)/python -m benchmarks.steps --threads 1
 	$(BIN)/python -m benchmarks.steps --layers evonorm-s0 evonorm-b0 --malloc system
 
+bench-nano: setup  ## How much cheaper a step of the nano anchors is than of the CIFAR anchors
+	$(BIN)/python -m benchmarks.nano_step
+
+bench-driver: setup  ## What the search's driver costs by itself
+	$(BIN)/python benchmarks/driver.py
+
+bench-dashboard: setup  ## Page times at 100,000 candidates, and what ten open pages take from a search
+	$(BIN)/python -m benchmarks.dashboard latency
+	$(BIN)/python -m benchmarks.dashboard share
+	$(BIN)/python -m benchmarks.dashboard throughput
+
+# --- to be very sure, and to begin again
+
 SANITIZE := -std=c++17 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-math-errno -fopenmp -Wno-psabi
-FUZZ_SECONDS ?= 300
 
 sanitize: setup  ## The native kernel under the address and undefined-behaviour sanitizers, fuzzed
 	mkdir -p build
@@ -83,3 +88,6 @@ sanitize: setup  ## The native kernel under the address and undefined-behaviour 
 	$(CXX) $(SANITIZE) native/fuzz.cpp native/program.cpp native/machine_code.cpp native/dispatch.cpp build/engine_*.o -o build/fuzz
 	$(BIN)/python -m tests.kernels.write_programs build/programs.bin
 	OMP_NUM_THREADS=2 ./build/fuzz build/programs.bin $(FUZZ_SECONDS)
+
+clean:  ## Remove what was built
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,5 +4,16 @@
 `leaderboard.py`, `run_status.py` and `candidate_page.py` are what they show on a terminal.
 """
 
-from evonorm.cli.root import app as app
-from evonorm.cli.root import main as main
+import sys
+
+from evonorm.foundation import MissingExtraError, needs
+
+
+def main() -> None:
+    """The entry point: mistakes of the user end in one message and exit code 2, never in a traceback."""
+    try:
+        with needs("search", "the command line"):
+            from evonorm.cli.root import run
+    except MissingExtraError as error:
+        sys.exit(f"error: {error}")
+    run()

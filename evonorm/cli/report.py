@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from evonorm.foundation import needs
 from evonorm.graph import CATALOG, graph_of
 from evonorm.journal import find_run, run_names
 from evonorm.pictures import graph_svg, png_of, why_no_png
@@ -64,10 +65,8 @@ def dashboard(
 
     Example: evonorm dashboard first
     """
-    try:
+    with needs("report", "the dashboard"):
         from evonorm.dashboard import server as pages
-    except ImportError as error:
-        raise ValueError(f"the dashboard needs {error.name}. Install it with: pip install 'evonorm[report]'") from error
     if name is not None:
         find_run(runs, name)
     place = pages.open_socket(host, port)

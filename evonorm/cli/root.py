@@ -254,8 +254,8 @@ class _Lines:
         typer.echo(f"{time.strftime('%H:%M:%S')} {who}: {what}: {done}{of}", err=True)
 
 
-def main() -> None:
-    """Entry point: mistakes of the user end in one message and exit code 2, never in a traceback."""
+def run() -> None:
+    """Mistakes of the user end in one message and exit code 2, never in a traceback."""
     try:
         app()
     except (ValueError, TypeError, OSError) as error:

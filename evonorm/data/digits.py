@@ -4,19 +4,15 @@ import numpy as np
 import torch
 
 from evonorm.data.images import DataSet, split
+from evonorm.foundation import needs
 
 VALIDATION, TEST = 300, 297
 
 
 def load_digits() -> DataSet:
     """1,200 / 300 / 297 pictures for training, validation and testing."""
-    try:
+    with needs("vision", "the stand-in data set 'digits'"):
         from sklearn import datasets  # type: ignore[import-untyped]
-    except ImportError:
-        raise ValueError(
-            "the stand-in data 'digits' come with scikit-learn, which is not installed."
-            " Install it with: pip install 'evonorm[vision]'"
-        ) from None
     bunch = datasets.load_digits()
     grey = (bunch.images * (255 / 16)).round().astype(np.uint8)  # (1797, 8, 8), values 0..16 in the source
     large = grey.repeat(4, axis=1).repeat(4, axis=2)  # (1797, 32, 32)

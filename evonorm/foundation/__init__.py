@@ -1,8 +1,11 @@
 """What every room stands on, and nothing that knows what a layer is. Standard library and numpy only.
 
-`names.py` turns a misspelt name into a helpful error, `files.py` writes whole files, `seeds.py` makes random streams.
+`names.py` turns a misspelt name into a helpful error, `extras.py` a missing package; `files.py` writes whole files,
+`seeds.py` makes random streams.
 """
 
+from evonorm.foundation.extras import MissingExtraError as MissingExtraError
+from evonorm.foundation.extras import needs as needs
 from evonorm.foundation.files import write_atomically as write_atomically
 from evonorm.foundation.names import did_you_mean as did_you_mean
 from evonorm.foundation.names import unknown_name as unknown_name

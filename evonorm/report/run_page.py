@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 
 from evonorm.graph import CATALOG, Graph
 from evonorm.journal import Ranked, Reader
-from evonorm.pictures import Markup
+from evonorm.pictures import Figure, Markup
 from evonorm.report.facts import duration, population_window, what_was_run
 from evonorm.report.family import Relative, ancestry, readable
 from evonorm.report.figures import (
-    Figure,
     NamedTally,
     calibration_figures,
     frontier_figure,

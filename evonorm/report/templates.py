@@ -4,9 +4,11 @@ import functools
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
+from evonorm.foundation import needs
 from evonorm.pictures import Markup
+
+with needs("report", "a report"):
+    import jinja2
 
 PAGES = Path(__file__).parent / "pages"
 

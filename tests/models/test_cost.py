@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from evonorm.cli import app
+from evonorm.cli.root import app
 from evonorm.graph import Graph
 from evonorm.models import ANCHORS, draw_positions, model_cost, trace_model
 from evonorm.models.layer_cost import layer_multiply_adds, layer_to_count
