@@ -1,4 +1,4 @@
-// The Python binding: pointers in, status out. Tensors are checked by evonorm/kernels/native.py, programs by evo_create.
+// The Python binding: pointers in, status out. Tensors are checked by evonorm/kernels/cpu/native.py, programs by evo_create.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
