@@ -3,7 +3,7 @@
     python -m studies.calibration.study
 
 Layers that were trained to 400 steps on ResNet50-CIFAR and MobileNetV2-CIFAR (EfficientNet-B0 has only some of them),
-each beside its short trainings on small nets.
+each beside its short trainings on small nets; seed 0 of each.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ def show(found: Calibration) -> None:
 
 def main() -> None:
     kept = kept_results(Path("studies/calibration"))
-    curves = kept_curves(kept)
+    curves = [curve for curve in kept_curves(kept) if curve.trial.seed == 0]
     print(f"{len(curves)} trainings are kept in {kept.path}; nothing is trained. FRESH=1 run.sh trains anew.\n")
     for title, levels in STAGES.items():
         found = calibration(curves, levels)
