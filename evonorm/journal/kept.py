@@ -6,6 +6,7 @@ processes may add to one file at a time, and files can be joined by `cat`: of tw
 """
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -90,6 +91,7 @@ def add_record(path: Path, record: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
+        fcntl.flock(file, fcntl.LOCK_EX)  # else a line that another process is writing looks torn; closing unlocks
         size = os.fstat(file).st_size
         torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
         line = b"\n" * torn + json.dumps(record).encode() + b"\n"
