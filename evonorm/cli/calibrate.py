@@ -36,8 +36,8 @@ from evonorm.runner import (
     check_layers,
     commit,
     correlation_rows,
-    kept_curves,
-    key_of,
+    kept_results,
+    known_curve,
     level_rows,
     levels_of,
     machine,
@@ -68,7 +68,7 @@ def calibrate(
     mutants: Annotated[int, typer.Option(min=0, help="and mutants of known layers that do")] = 8,
     seed: Annotated[int, typer.Option(help="of the random ones and the mutants")] = 0,
     seeds: Annotated[int, typer.Option(min=1, help="trainings of each layer, to average over")] = 1,
-    keep: Annotated[Path, typer.Option(help="a folder where every result stays, to go on after a stop")] = Path(
+    keep: Annotated[Path, typer.Option(help="a file or folder where every result stays, to go on after a stop")] = Path(
         "runs/calibrate"
     ),
     only: Annotated[Literal["cheap", "target"] | None, typer.Option(help="train one side only for now")] = None,
@@ -96,10 +96,10 @@ def calibrate(
     ]
     console.print(f"data: {load_data(cheap.data).name}; {len(chosen)} layers, kept in {keep}", highlight=False)
     _train([(trial, each) for trial, each in work if only in (None, trial.side)], keep)
-    kept = kept_curves(keep)
-    curves = [kept[key] for trial, each in work if (key := key_of(trial, each)) in kept]
+    kept = kept_results(keep)
+    curves = [curve for trial, each in work if (curve := known_curve(kept, trial, each))]
     found = Calibration(kinds, levels_of(cheap), Level("target", dear.anchors, target_steps), tuple(curves))
-    _show(found, keep, cheap.data, seeds)
+    _show(found, kept.path.parent, cheap.data, seeds)
 
 
 def _survivors(
@@ -140,14 +140,11 @@ def _train(work: list[tuple[Trial, FitnessRecipe]], keep: Path) -> None:
 
 def _line(curve: Curve, number: int, total: int, left: float) -> str:
     trial = curve.trial
-    figures = ", ".join(
-        f"{look.step}: {'blew up' if look.accuracy is None else f'{100 * look.accuracy:.1f} %'}" for look in curve.looks
-    )
     ends = "" if math.isnan(left) else f"; {left / 60:.0f} min left"
-    return f"{number}/{total} {trial.layer} on {trial.anchor}: {curve.error or figures} ({curve.seconds:.0f} s{ends})"
+    return f"{number}/{total} {trial.layer} on {trial.anchor}: {curve} ({curve.seconds:.0f} s{ends})"
 
 
-def _show(found: Calibration, keep: Path, data: str, seeds: int) -> None:
+def _show(found: Calibration, out: Path, data: str, seeds: int) -> None:
     """Prints the tables and writes them, with where they come from, as Markdown for the lab log."""
     minutes = {side: sum(c.seconds for c in found.curves if c.trial.side == side) / 60 for side in ("cheap", "target")}
     numbers = ", ".join(f"{len(layers)} {kind}" for kind, layers in found.kinds.items())
@@ -173,9 +170,9 @@ def _show(found: Calibration, keep: Path, data: str, seeds: int) -> None:
         for row in rows:
             table.add_row(*row)
         console.print(table, markup=False)
-    place = keep / "calibration.md"
+    place = out / "calibration.md"
     place.write_text("\n".join([head, *(f"{title}:\n\n{markdown_table(cols, rows)}" for title, cols, rows in tables)]))
-    write_figures(_pictures(found), keep)
+    write_figures(_pictures(found), out)
     console.print(f"Markdown for the lab log: {place}; pictures beside it", highlight=False, soft_wrap=True)
 
 

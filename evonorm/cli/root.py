@@ -22,10 +22,12 @@ from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.fitness import TESTS, FitnessRecipe
 from evonorm.fitness import Progress as ProgressEvent
 from evonorm.graph import CATALOG
+from evonorm.journal import KeptResults, Question
 from evonorm.models import LEGEND, draw_positions, model_cost, trace_model
 from evonorm.pictures import markdown_table, write_figures
 from evonorm.report import curves_of_layers
 from evonorm.runner import (
+    Evaluation,
     Measurement,
     Watch,
     all_changes,
@@ -33,9 +35,12 @@ from evonorm.runner import (
     distinct_layers,
     evaluate_layers,
     find_verdicts,
+    kept_results,
     read_fitness_recipe,
     summary_notes,
     summary_rows,
+    verdict_cases,
+    verdict_question,
     verdict_rows,
 )
 
@@ -130,7 +135,9 @@ def evaluate(
     changes: Changes = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's: cifar10 or digits")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="how many; more than one gives mean ± spread")] = 1,
-    keep: Annotated[Path | None, typer.Option(help="a folder where outcomes stay, to go on after a stop")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="a file or folder where outcomes stay, to go on after a stop")
+    ] = None,
     test_set: Annotated[bool, typer.Option("--test-set", help="also the test pictures, for a final number")] = False,
     verdicts: Annotated[bool, typer.Option("--verdicts", help="only the rejection tests, all of them")] = False,
     out: Annotated[Path | None, typer.Option(help="a folder for figures of the trainings, with their data")] = None,
@@ -168,6 +175,9 @@ def evaluate(
 def _print_scores(
     layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool, workers: int
 ) -> list[Measurement]:
+    if keep:
+        wanted = [Evaluation(layer, fitness, seed, test_set) for seed in range(seeds) for layer in layers]
+        _say_kept(kept_results(keep), [each.question for each in wanted], "evaluations")
     with _bars() as bars:
         measured = evaluate_layers(
             layers, fitness, range(seeds), watch=_told(bars), keep=keep, test_set=test_set, workers=workers
@@ -187,13 +197,20 @@ def _print_scores(
 
 
 def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path) -> None:
-    path = keep / "verdicts.jsonl"
+    kept = kept_results(keep)
+    cases = verdict_cases(layers or distinct_layers(), fitness, range(seeds))
+    _say_kept(kept, [verdict_question(*case, fitness) for case in cases], "verdicts")
     with _bars() as bars:
-        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), path, _told(bars)))
+        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), keep, _told(bars)))
     columns = ["layer", *(f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS)]
     rows = verdict_rows(found, fitness.anchors)
-    path.with_suffix(".md").write_text(markdown_table(columns, rows))
-    _print_table(f"verdicts, kept in {path} and {path.stem}.md", columns, rows)
+    table = kept.path.with_name("verdicts.md")
+    table.write_text(markdown_table(columns, rows))
+    _print_table(f"verdicts, kept in {kept.path} and {table.name}", columns, rows)
+
+
+def _say_kept(kept: KeptResults, questions: list[Question], what: str) -> None:
+    console.print(kept.share(questions, what), highlight=False, soft_wrap=True)
 
 
 def _told(bars: "Bars") -> Watch:

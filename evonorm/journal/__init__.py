@@ -3,11 +3,16 @@
 Read `outcomes.py` and `proposals.py` first (the values), then `journal.py` (the one writer) and `reader.py` (everybody
 else). `ranking.py` says which functions are best, `schema.py` opens and checks files, `digest.py` says whether two
 searches are equal, `transfer.py` carries a run to another machine, `lock.py` keeps a second driver out, `run_folder.py`
-finds a run by its name. Beside the journal, `records.py`: results of long work without a search, a line each.
+finds a run by its name. Beside the journal, `kept.py`: results of long work without a search, each found
+again by the question that decides it.
 """
 
 from evonorm.journal.digest import journal_digest as journal_digest
 from evonorm.journal.journal import Journal as Journal
+from evonorm.journal.kept import KeptResults as KeptResults
+from evonorm.journal.kept import Question as Question
+from evonorm.journal.kept import add_record as add_record
+from evonorm.journal.kept import read_records as read_records
 from evonorm.journal.lock import RunLock as RunLock
 from evonorm.journal.lock import lock_owner as lock_owner
 from evonorm.journal.outcomes import Failed as Failed
@@ -24,8 +29,6 @@ from evonorm.journal.ranking import leaderboard as leaderboard
 from evonorm.journal.reader import Candidate as Candidate
 from evonorm.journal.reader import Reader as Reader
 from evonorm.journal.reader import Run as Run
-from evonorm.journal.records import add_record as add_record
-from evonorm.journal.records import read_records as read_records
 from evonorm.journal.run_folder import NoSuchRunError as NoSuchRunError
 from evonorm.journal.run_folder import RunFolder as RunFolder
 from evonorm.journal.run_folder import find_run as find_run

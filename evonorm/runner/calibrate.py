@@ -2,12 +2,10 @@
 
 Every layer is trained on the anchors of a recipe with a look at each of its stages' steps, and on the target's anchors.
 No test turns anything down: a layer that a gate would have stopped must have its figure too. Every finished training is
-a line of a file, and a long one leaves checkpoints, so that a stopped calibration goes on where it was.
-`calibration_tables.py` says what came out.
+kept, and a long one leaves checkpoints, so that a stopped calibration goes on where it was. `calibration_tables.py`
+says what came out.
 """
 
-import hashlib
-import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,15 +28,14 @@ from evonorm.fitness import (
     screen,
 )
 from evonorm.graph import CATALOG, Graph, sample_graph
-from evonorm.journal import add_record, read_records
+from evonorm.journal import KeptResults, Question
 from evonorm.models import ANCHORS, model_cost
-from evonorm.runner.settings import settings_to_table
-from evonorm.runner.surroundings import commit
+from evonorm.runner.settings import changed_settings
+from evonorm.runner.surroundings import kept_results
 from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
 
 LAYERS = ("bn-relu", "bn-silu", "gn-silu", "rs-rej", "evonorm-b0", "evonorm-b1", "evonorm-s0", "evonorm-s1")
 TARGET_STEPS = 400
-TRIALS = "trials.jsonl"  # in the folder of a calibration: every result
 CHECKPOINT_EVERY = 100  # steps: a minute of a CIFAR anchor
 
 Side = Literal["cheap", "target"]
@@ -85,6 +82,13 @@ class Curve:
     seconds: float
     error: str | None = None
     losses: tuple[float, ...] = ()  # of every step, kept for whoever wants to try another rule on real curves
+
+    def __str__(self) -> str:
+        """`20: 15.0 %, 60: blew up`, or the error."""
+        values = [
+            (each.step, "blew up" if each.accuracy is None else f"{100 * each.accuracy:.1f} %") for each in self.looks
+        ]
+        return self.error or ", ".join(f"{step}: {value}" for step, value in values)
 
 
 Train = Callable[[Trial, FitnessRecipe, Path | None, Callable[[int], None]], Curve]
@@ -169,21 +173,36 @@ def recipe_of(trial: Trial, recipe: FitnessRecipe) -> FitnessRecipe:
     )
 
 
-def key_of(trial: Trial, recipe: FitnessRecipe) -> str:
-    """What a trial's result is found by."""
-    parts = [trial.layer, trial.seed, trial.looks, settings_to_table(recipe_of(trial, recipe))]
-    return f"{trial.anchor}-{hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]}"
+def trial_question(trial: Trial, recipe: FitnessRecipe) -> Question:
+    """What a trial's curve is found by; on which side it is asked for does not matter."""
+    parts = {"layer": trial.layer, "seed": trial.seed, "looks": list(trial.looks)}
+    return {"what": "training", **parts, "recipe": changed_settings(recipe_of(trial, recipe))}
 
 
-def kept_curves(keep: Path) -> dict[str, Curve]:
-    """Every result in the folder, by its key."""
-    return {record["key"]: _curve(record) for record in read_records(keep / TRIALS)}
+def known_curve(kept: KeptResults, trial: Trial, recipe: FitnessRecipe) -> Curve | None:
+    answer = kept.find(trial_question(trial, recipe))
+    return _curve(trial, answer) if answer else None
 
 
-def _curve(record: dict[str, Any]) -> Curve:
-    trial = Trial(**{**record["trial"], "looks": tuple(record["trial"]["looks"])})
-    looks = tuple(Look(**each) for each in record["looks"])
-    return Curve(trial, looks, record["steps"], record["seconds"], record["error"], tuple(record["losses"]))
+def kept_curves(kept: KeptResults) -> list[Curve]:
+    """Every training that is kept, under whatever recipe."""
+    found = [(each["question"], each["answer"]) for each in kept.records() if each["question"]["what"] == "training"]
+    return [_curve(_trial(question, answer["side"]), answer) for question, answer in found]
+
+
+def _trial(question: Question, side: Side) -> Trial:
+    (anchor,) = question["recipe"]["anchors"]
+    return Trial(side, question["layer"], anchor, question["seed"], tuple(question["looks"]))
+
+
+def _curve(trial: Trial, answer: dict[str, Any]) -> Curve:
+    looks = tuple(Look(**each) for each in answer["looks"])
+    return Curve(trial, looks, answer["steps"], answer["seconds"], answer["error"], tuple(answer["losses"]))
+
+
+def _answer(curve: Curve) -> dict[str, Any]:
+    figures = asdict(curve)
+    return {"side": figures.pop("trial")["side"], **figures}
 
 
 def measure(
@@ -192,20 +211,17 @@ def measure(
     train: Train | None = None,
     on_step: Callable[[Trial, int], None] | None = None,
 ) -> Iterator[tuple[Curve, float]]:
-    """Every trial's curve, from its file where it is known, each with the seconds that the rest will take."""
-    keep.mkdir(parents=True, exist_ok=True)
-    kept = kept_curves(keep)
-    known = {trial: kept.get(key_of(trial, recipe)) for trial, recipe in trials}
+    """Every trial's curve, from `keep` (a file or folder) where it is known, with the seconds that are left."""
+    kept = kept_results(keep)
+    known = {trial: known_curve(kept, trial, recipe) for trial, recipe in trials}
     for trial, recipe in trials:
         curve = known[trial]
         if curve is None:
-            key, own = key_of(trial, recipe), recipe_of(trial, recipe)
-            checkpoint = keep / f"{key}.pt"
+            question = trial_question(trial, recipe)
+            checkpoint = kept.partial(question) / "training.pt"
             tell = partial(on_step, trial) if on_step else lambda _: None
-            curve = known[trial] = (train or train_curve)(trial, own, checkpoint, tell)
-            record = {"key": key, **asdict(curve), "commit": commit(), "recipe": settings_to_table(own)}
-            add_record(keep / TRIALS, record)
-            checkpoint.unlink(missing_ok=True)
+            curve = known[trial] = (train or train_curve)(trial, recipe_of(trial, recipe), checkpoint, tell)
+            kept.keep(question, _answer(curve))
         done = [each for each in known.values() if each is not None]
         yield curve, seconds_left(done, [each for each, found in known.items() if found is None])
 

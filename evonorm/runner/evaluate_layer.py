@@ -1,8 +1,6 @@
 """A person's idea for a layer through the whole protocol, beside its rivals in the same run (`evonorm evaluate`)."""
 
 import contextlib
-import hashlib
-import json
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,15 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evonorm.fitness import FitnessRecipe, Progress, StageLog, evaluate
-from evonorm.foundation import write_atomically
+from evonorm.fitness import FitnessRecipe, Progress, evaluate
 from evonorm.graph import CATALOG, Graph
-from evonorm.journal import Failed, Outcome, Rejected, Scores, outcome_from_json, outcome_to_json
+from evonorm.journal import Failed, Outcome, Question, Rejected, Scores, outcome_from_json, outcome_to_json
 from evonorm.layers import create_layer
 from evonorm.runner.evaluation_task import PERSONS_IDEA, outcome_of
 from evonorm.runner.recipe_file import read_recipe_file
-from evonorm.runner.settings import read_settings, settings_to_table
-from evonorm.runner.surroundings import commit
+from evonorm.runner.settings import changed_settings, read_settings, settings_to_table
+from evonorm.runner.surroundings import kept_results
 from evonorm.workers import ProcessWorkers, Task, WorkerNote
 
 Watch = Callable[[str, int, Progress | None], None]  # layer, seed, where it is; None when it is done
@@ -63,47 +60,58 @@ def evaluate_layers(
 ) -> list[Measurement]:
     """Every layer under every seed, in this process or several at a time in workers.
 
-    With `keep`, a folder, outcomes stay there and an interrupted training goes on.
+    With `keep`, a file or folder, outcomes stay there and an interrupted training goes on.
     """
     check_layers(layers)
-    jobs = [
-        Job(layer, recipe, seed, test_set, keep / _digest(layer, recipe, seed, test_set) if keep else None)
-        for seed in seeds
-        for layer in layers
-    ]
-    known = {job: _kept(job.place) for job in jobs}
-    code = commit() if keep else None  # now: by the end somebody may have committed something else
-    unknown = [job for job in jobs if known[job] is None]
-    for job, outcome in _in_workers(unknown, workers, watch) if workers else _in_this_process(unknown, watch):
-        known[job] = outcome
-        watch(job.layer, job.seed, None)
-        if not isinstance(outcome, Failed):
-            _keep(job, outcome, code)
-    return [Measurement(job.layer, job.seed, outcome) for job, outcome in known.items() if outcome is not None]
+    kept = kept_results(keep) if keep else None  # now: by the end somebody may have committed something else
+    wanted = [Evaluation(layer, recipe, seed, test_set) for seed in seeds for layer in layers]
+    known = {each: kept.find(each.question) for each in wanted} if kept else {}
+    found = {each: outcome_from_json(answer) for each, answer in known.items() if answer}
+    jobs = [Job(each, kept.partial(each.question) if kept else None) for each in wanted if each not in found]
+    for job, outcome in _in_workers(jobs, workers, watch) if workers else _in_this_process(jobs, watch):
+        found[job.what] = outcome
+        watch(job.what.layer, job.what.seed, None)
+        if kept and not isinstance(outcome, Failed):
+            kept.keep(job.what.question, outcome_to_json(outcome))
+    return [Measurement(each.layer, each.seed, found[each]) for each in wanted]
 
 
 @dataclass(frozen=True)
-class Job:
-    """One layer under one seed, and where its outcome is kept."""
+class Evaluation:
+    """One layer under one seed."""
 
     layer: str
     recipe: FitnessRecipe
     seed: int
-    test_set: bool
+    test_set: bool = False
+
+    @property
+    def question(self) -> Question:
+        """What its outcome is found by."""
+        recipe = changed_settings(self.recipe)
+        parts = {"layer": self.layer, "seed": self.seed, "test_set": self.test_set, "recipe": recipe}
+        return {"what": "evaluation", **parts}
+
+
+@dataclass(frozen=True)
+class Job:
+    """An evaluation that nobody has done yet, and where it goes on from if somebody has begun."""
+
+    what: Evaluation
     place: Path | None
 
 
 def _in_this_process(jobs: Sequence[Job], watch: Watch) -> Iterator[tuple[Job, Outcome]]:
     for job in jobs:
-        progress = partial(watch, job.layer, job.seed)
-        yield job, evaluate(job.layer, job.recipe, job.seed, progress, job.test_set, checkpoints=job.place)
+        what, progress = job.what, partial(watch, job.what.layer, job.what.seed)
+        yield job, evaluate(what.layer, what.recipe, what.seed, progress, what.test_set, checkpoints=job.place)
 
 
 def _in_workers(jobs: Sequence[Job], number: int, watch: Watch) -> Iterator[tuple[Job, Outcome]]:
     """As they come in. One whose worker broke is told as failed and not tried again."""
     if not jobs:
         return
-    workers = ProcessWorkers(min(number, len(jobs)), threads=jobs[0].recipe.threads)
+    workers = ProcessWorkers(min(number, len(jobs)), threads=jobs[0].what.recipe.threads)
     with contextlib.closing(workers):
         for index, job in enumerate(jobs):
             workers.submit(Task(index, PERSONS_IDEA, _arguments(job)))
@@ -113,7 +121,7 @@ def _in_workers(jobs: Sequence[Job], number: int, watch: Watch) -> Iterator[tupl
                 if isinstance(report, WorkerNote):
                     if report.kind == "stage":
                         job = jobs[report.details["task"]]
-                        watch(job.layer, job.seed, _progress(report.details["stage"]))
+                        watch(job.what.layer, job.what.seed, _progress(report.details["stage"]))
                     continue
                 left.remove(report.task)
                 yield jobs[report.task], outcome_of(report)
@@ -121,10 +129,10 @@ def _in_workers(jobs: Sequence[Job], number: int, watch: Watch) -> Iterator[tupl
 
 def _arguments(job: Job) -> dict[str, Any]:
     return {
-        "layer": job.layer,
-        "fitness": settings_to_table(job.recipe),
-        "seed": job.seed,
-        "test_set": job.test_set,
+        "layer": job.what.layer,
+        "fitness": settings_to_table(job.what.recipe),
+        "seed": job.what.seed,
+        "test_set": job.what.test_set,
         "checkpoints": str(job.place.absolute()) if job.place else None,
     }
 
@@ -132,34 +140,6 @@ def _arguments(job: Job) -> dict[str, Any]:
 def _progress(words: str) -> Progress:
     stage, anchor, step, steps = words.split("|")
     return Progress(stage, anchor, int(step), int(steps))
-
-
-def _digest(layer: str, recipe: FitnessRecipe, seed: int, test_set: bool) -> str:
-    text = json.dumps([layer, settings_to_table(recipe), seed, test_set], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _kept(place: Path | None) -> Outcome | None:
-    if place is None or not (place / "outcome.json").exists():
-        return None
-    return outcome_from_json(json.loads((place / "outcome.json").read_text())["outcome"])
-
-
-def _keep(job: Job, outcome: Outcome, code: str | None) -> None:
-    """Writes the outcome, which is the sign that this evaluation is done, and drops what it would go on from."""
-    place = job.place
-    if place is None:
-        return
-    record = {
-        "layer": job.layer,
-        "seed": job.seed,
-        "commit": code,
-        "recipe": settings_to_table(job.recipe),
-        "outcome": outcome_to_json(outcome),
-    }
-    write_atomically(place / "outcome.json", json.dumps(record, indent=1))
-    for left in (*place.glob("*.pt"), place / StageLog.FILE):
-        left.unlink(missing_ok=True)
 
 
 def summary_rows(

@@ -1,13 +1,10 @@
 """Reference rows: named layers that go through the very same stages as candidates, once per recipe and machine."""
 
-import hashlib
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evonorm.foundation import write_atomically
-from evonorm.journal import Outcome, Proposal, outcome_from_json, outcome_to_json
+from evonorm.journal import KeptResults, Outcome, Proposal, Question, outcome_from_json, outcome_to_json
 from evonorm.runner.recipe import Recipe
 from evonorm.workers import WorkerSettings
 
@@ -19,27 +16,20 @@ class ReferenceCache:
     """Outcomes of references by recipe, code and machine. Code with uncommitted changes is never trusted with it."""
 
     def __init__(self, folder: Path, recipe: Recipe, surroundings: dict[str, Any]) -> None:
-        self.folder = folder
         self.usable = bool(surroundings["commit"]) and not str(surroundings["commit"]).endswith("+")
-        self._key = {"recipe": recipe.identity(), **surroundings}
+        self._kept = KeptResults(folder)
+        self._here = {"recipe": recipe.identity(), **surroundings}
 
     def find(self, proposal: Proposal) -> Outcome | None:
-        path = self._path(proposal)
-        if not self.usable or not path.exists():
-            return None
-        try:
-            return outcome_from_json(json.loads(path.read_text()))
-        except ValueError:  # half a file: evaluate again
-            return None
+        known = self._kept.find(self._question(proposal)) if self.usable else None
+        return outcome_from_json(known) if known else None
 
     def keep(self, proposal: Proposal, outcome: Outcome) -> None:
-        if not self.usable:
-            return
-        write_atomically(self._path(proposal), json.dumps(outcome_to_json(outcome)))
+        if self.usable:
+            self._kept.keep(self._question(proposal), outcome_to_json(outcome))
 
-    def _path(self, proposal: Proposal) -> Path:
-        key = json.dumps({**self._key, "name": proposal.name, "seed": proposal.seed}, sort_keys=True)
-        return self.folder / f"{proposal.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
+    def _question(self, proposal: Proposal) -> Question:
+        return {"what": "reference", "layer": proposal.name, "seed": proposal.seed, **self._here}
 
 
 def stage_limits(reference: Outcome, settings: WorkerSettings) -> Callable[[str | None], float]:

@@ -33,6 +33,26 @@ def settings_to_table(settings: Any) -> dict[str, Any]:
     return dataclasses.asdict(settings)
 
 
+def changed_settings(settings: Any) -> dict[str, Any]:
+    """Only what is not at its default, for the key of a kept result.
+
+    So a setting that is new, with a default that does what was done before, leaves every kept result as it is. Whoever
+    changes a default changes what old keys mean: `tests/runner/test_settings.py` says so.
+    """
+    fields = [(field, getattr(settings, field.name)) for field in dataclasses.fields(settings)]
+    return {field.name: _plain(value) for field, value in fields if value != _default(field)}
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return changed_settings(value)
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
 def _convert(hint: Any, value: Any, where: str) -> Any:
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):

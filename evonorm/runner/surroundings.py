@@ -1,4 +1,4 @@
-"""Where a result comes from: versions, commit and machine, for the journal's header."""
+"""Where a result comes from: versions, commit and machine, for the journal's header and for kept results."""
 
 import importlib.metadata
 import os
@@ -8,10 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import evonorm
+from evonorm.journal import KeptResults
 
 
 def surroundings() -> dict[str, Any]:
     return {"versions": versions(), "commit": commit(), "machine": machine()}
+
+
+def kept_results(place: Path) -> KeptResults:
+    """The results in a file or folder; what is added says that it comes from here and now."""
+    return KeptResults(place, surroundings())
 
 
 def versions() -> dict[str, str]:

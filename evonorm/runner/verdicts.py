@@ -1,21 +1,31 @@
 """What each rejection test says of each named layer on each anchor (`evonorm evaluate --verdicts`).
 
-Unlike an evaluation, which stops at the first rejection, this runs every test. Each verdict is written as soon as it
-is known, so that an interrupted table goes on where it was.
+Unlike an evaluation, which stops at the first rejection, this runs every test. Each verdict is kept as soon as it is
+known, so that an interrupted table goes on where it was.
 """
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evonorm.fitness import TESTS, FitnessRecipe, Progress, ProxyTask, number_of_threads
+from evonorm.fitness import (
+    TESTS,
+    FitnessRecipe,
+    Progress,
+    ProxyTask,
+    QualityRecipe,
+    StabilityRecipe,
+    number_of_threads,
+)
 from evonorm.graph import CATALOG
-from evonorm.journal import add_record, read_records
-from evonorm.runner.settings import settings_to_table
+from evonorm.journal import Question
+from evonorm.runner.settings import changed_settings
+from evonorm.runner.surroundings import kept_results
 from evonorm.training import keep_freed_memory
+
+ANSWER = ("passed", "seconds", "figures")  # the rest of a verdict is the question
 
 
 @dataclass(frozen=True)
@@ -53,18 +63,35 @@ def find_verdicts(
     watch: Callable[[str, int, Progress], None],
     tests: Sequence[str] = tuple(TESTS),
 ) -> Iterator[Verdict]:
-    """Every verdict, from the file `keep` where it is known; a file of another recipe is refused."""
+    """Every verdict, kept in a file or folder and taken from there where it is known."""
     keep_freed_memory()
-    known = _read(keep, recipe)
-    for seed in seeds:
-        for anchor in recipe.anchors:
-            for layer in layers:
-                for test in tests:
-                    verdict = known.get((layer, anchor, test, seed))
-                    if verdict is None:
-                        verdict = _find(layer, anchor, test, recipe, seed, watch)
-                        add_record(keep, asdict(verdict))
-                    yield verdict
+    kept = kept_results(keep)
+    for layer, anchor, test, seed in verdict_cases(layers, recipe, seeds, tests):
+        question = verdict_question(layer, anchor, test, seed, recipe)
+        known = kept.find(question)
+        if known is None:
+            verdict = _find(layer, anchor, test, recipe, seed, watch)
+            kept.keep(question, {name: asdict(verdict)[name] for name in ANSWER})
+        else:
+            verdict = Verdict(layer, anchor, test, seed, **known)
+        yield verdict
+
+
+def verdict_cases(
+    layers: Sequence[str], recipe: FitnessRecipe, seeds: Sequence[int], tests: Sequence[str] = tuple(TESTS)
+) -> list[tuple[str, str, str, int]]:
+    """Layer, anchor, test and seed of each; anchor by anchor, so that a stopped table has whole columns."""
+    return [
+        (layer, anchor, test, seed) for seed in seeds for anchor in recipe.anchors for layer in layers for test in tests
+    ]
+
+
+def verdict_question(layer: str, anchor: str, test: str, seed: int, recipe: FitnessRecipe) -> Question:
+    """What decides a verdict: neither the recipe's other anchors nor its ladder nor the other test."""
+    own = replace(recipe, anchors=(anchor,), ladder=())
+    own = replace(own, quality=QualityRecipe(steps=1)) if test != "quality" else own
+    own = replace(own, stability=StabilityRecipe()) if test != "stability" else own
+    return {"what": "verdict", "layer": layer, "test": test, "seed": seed, "recipe": changed_settings(own)}
 
 
 def _find(
@@ -80,17 +107,6 @@ def _find(
         start = time.perf_counter()
         passed, figures = TESTS[test](task, lambda event: watch(layer, seed, event))
     return Verdict(layer, anchor, test, seed, passed, round(time.perf_counter() - start, 2), figures)
-
-
-def _read(keep: Path, recipe: FitnessRecipe) -> dict[tuple[str, str, str, int], Verdict]:
-    header = settings_to_table(recipe)
-    first, *records = read_records(keep) or [None]
-    if first is None:
-        add_record(keep, header)
-    elif first != json.loads(json.dumps(header)):
-        raise ValueError(f"{keep} was begun under another recipe. Name another file with --keep.")
-    verdicts = [Verdict(**record) for record in records]
-    return {(each.layer, each.anchor, each.test, each.seed): each for each in verdicts}
 
 
 def verdict_rows(verdicts: Sequence[Verdict], anchors: Sequence[str]) -> list[list[str]]:

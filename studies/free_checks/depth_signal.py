@@ -1,6 +1,7 @@
 """How signal and gradient fare through depth with each layer, and whether that tells what cannot be trained.
 
     python -m studies.free_checks.depth_signal --random 20
+    python -m studies.free_checks.depth_signal --trained studies/calibration
     python -m studies.free_checks.depth_signal --trained runs/calibrate --mutants 100
 
 The first prints the figures of the catalog and of random survivors of the free checks. The second takes the layers
@@ -20,7 +21,14 @@ from rich.table import Table
 
 from evonorm.fitness import LARGEST_GROWTH, LARGEST_LIKENESS, DepthSignal, depth_signal
 from evonorm.graph import CATALOG, graph_of
-from evonorm.runner import kept_curves, mutant_of_known, passes_first_gate, random_survivors, read_fitness_recipe
+from evonorm.runner import (
+    kept_curves,
+    kept_results,
+    mutant_of_known,
+    passes_first_gate,
+    random_survivors,
+    read_fitness_recipe,
+)
 from studies.free_checks.false_alarms import upper_bound
 
 GROWTHS, LIKENESSES = (0.05, 0.1, 0.2, LARGEST_GROWTH, 0.5, 1.0), (0.9, LARGEST_LIKENESS, 0.99, 1.0)
@@ -39,7 +47,7 @@ class Trained:
 def trained_layers(folder: Path, anchor: str) -> list[Trained]:
     """What a calibration has kept about this anchor: the last look of every layer, 0 for a run that blew up."""
     accuracies: dict[str, list[float]] = {}
-    for curve in kept_curves(folder).values():
+    for curve in kept_curves(kept_results(folder)):
         if curve.trial.anchor == anchor and curve.error is None:
             accuracies.setdefault(curve.trial.layer, []).append(curve.looks[-1].accuracy or 0.0)
     if not accuracies:
@@ -106,7 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--random", type=int, default=20, help="survivors of the free checks beside the catalog")
     parser.add_argument("--seed", type=int, default=0, help="of the survivors")
-    parser.add_argument("--trained", type=Path, help="the folder of a calibration")
+    parser.add_argument("--trained", type=Path, help="the file or folder of a calibration")
     parser.add_argument("--mutants", type=int, default=0, help="to train first, with the others of --trained")
     parser.add_argument("--anchor", default="mobilenet-nano")
     parser.add_argument("--gate", type=float, default=0.13)

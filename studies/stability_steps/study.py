@@ -1,10 +1,11 @@
 """How long the steps of the stability test's ascent should be, which the paper leaves open.
 
-    python -m studies.stability_steps.study choose   # half of the catalog under several step sizes
-    python -m studies.stability_steps.study report   # the other half and random layers under the recipe's own
-    python -m studies.stability_steps.study agree    # the exact direction against differences of gradients
+    python -m studies.stability_steps.study choose             # half of the catalog under several step sizes
+    python -m studies.stability_steps.study report --seeds 2   # the other half and random layers under the recipe's own
+    python -m studies.stability_steps.study agree              # the exact direction against differences of gradients
 
-Each goes on where it was stopped. The layers of the catalog are halved by their place in it, every second one.
+These show what is kept; with FRESH=1 they train and go on where they were stopped. The layers of the catalog, as it was
+then, are halved by their place in it, every second one.
 """
 
 import argparse
@@ -17,8 +18,22 @@ from rich.console import Console
 
 from evonorm.fitness import FitnessRecipe
 from evonorm.pictures import markdown_table
-from evonorm.runner import Verdict, distinct_layers, find_verdicts, random_survivors, read_fitness_recipe
+from evonorm.runner import (
+    Verdict,
+    find_verdicts,
+    random_survivors,
+    read_fitness_recipe,
+    verdict_cases,
+    verdict_question,
+)
+from studies.kept_or_fresh import results
 
+TESTS = ("stability",)
+LAYERS = (  # the catalog without its top-10 lists when the study was made
+    *("bn-relu", "bn-silu", "gn-relu", "gn-silu", "frn", "ln-relu", "pixelnorm-relu", "random", "random-rej", "rs-rej"),
+    *("evonorm-b0", "evonorm-b1", "evonorm-b2", "evonorm-s0", "evonorm-s1", "evonorm-s2"),
+    *("b0-no-v1x", "b0-no-local", "b0-no-global", "b0-add"),
+)
 COLLAPSING = ("b0-no-global", "b0-add")  # in the catalog; the paper saw them diverge
 BARE = ("max(x, 0)", "exp(x)", "square(x)", "x * sigmoid(x)")  # activations without a normalization
 STEP_SIZES = (0.03, 0.1, 0.3)
@@ -38,14 +53,16 @@ class Variant:
     layers: tuple[str, ...]
     seeds: tuple[int, ...]
 
-    def verdicts(self, keep: Path) -> Iterator[Verdict]:
-        path = keep / f"{self.name}.jsonl"
-        return find_verdicts(self.layers, self.recipe, self.seeds, path, lambda *_: None, ("stability",))
+    def verdicts(self) -> Iterator[Verdict]:
+        cases = verdict_cases(self.layers, self.recipe, self.seeds, TESTS)
+        questions = [verdict_question(*case, self.recipe) for case in cases]
+        kept = results("stability_steps", questions, f"verdicts ({self.name})")
+        return find_verdicts(self.layers, self.recipe, self.seeds, kept.path, lambda *_: None, TESTS)
 
 
 def half_of_catalog(number: int) -> tuple[str, ...]:
     """Half 0 is for choosing, half 1 for reporting; each with its share of what should be rejected."""
-    return (*distinct_layers()[number::2], *BARE[number::2])
+    return (*LAYERS[number::2], *BARE[number::2])
 
 
 def variants(what: str, recipe: FitnessRecipe, seeds: int) -> list[Variant]:
@@ -110,13 +127,11 @@ def main() -> None:
     parser.add_argument("what", choices=["choose", "report", "agree"])
     parser.add_argument("--recipe", type=Path, default=Path("recipes/paper_b.toml"), help="its anchors and test")
     parser.add_argument("--seeds", type=int, default=1, help="how many")
-    parser.add_argument("--set", action="append", dest="changes", help="KEY=VALUE instead of the recipe's")
-    parser.add_argument("--keep", type=Path, default=Path("runs/stability_steps"), help="a folder for every verdict")
     chosen = parser.parse_args()
-    recipe = read_fitness_recipe(chosen.recipe, chosen.changes or ())
+    recipe = read_fitness_recipe(chosen.recipe, ["fitness.threads=1"])
     found = []
     for variant in variants(chosen.what, recipe, chosen.seeds):
-        found.append(list(variant.verdicts(chosen.keep)))
+        found.append(list(variant.verdicts()))
         table = markdown_table(["layer", *recipe.anchors], rows_of(found[-1], recipe.anchors))
         console.print(f"\n{variant.name}: {summary(found[-1])}\n\n{table}", markup=False, soft_wrap=True)
     if chosen.what == "agree":

@@ -12,6 +12,7 @@ import pytest
 from evonorm.fitness import FitnessRecipe, QualityRecipe, Rung, StabilityRecipe, screen
 from evonorm.fitness.evaluate import evaluate
 from evonorm.graph import CATALOG, Graph
+from evonorm.journal.kept import key_of
 from evonorm.runner import calibrate
 from evonorm.runner.calibrate import (
     Curve,
@@ -20,13 +21,13 @@ from evonorm.runner.calibrate import (
     Trial,
     cheap_trials,
     kept_curves,
-    key_of,
     levels_of,
     measure,
     random_survivors,
     seconds_left,
     target_trials,
     train_curve,
+    trial_question,
 )
 from evonorm.runner.calibration_tables import (
     Calibration,
@@ -36,6 +37,7 @@ from evonorm.runner.calibration_tables import (
     turned_down,
     what_if_rows,
 )
+from evonorm.runner.surroundings import kept_results
 from evonorm.training import TrainingRecipe
 
 CHEAP = FitnessRecipe(
@@ -111,7 +113,7 @@ def test_nothing_is_trained_twice_and_a_stop_loses_nothing_that_was_done(tmp_pat
 
 def test_a_result_serves_every_recipe_that_would_train_the_same():
     trial = cheap_trials(LAYERS, CHEAP, [0])[0]
-    key = key_of(trial, CHEAP)
+    key = key_of(trial_question(trial, CHEAP))
     same = (
         replace(CHEAP, quality=QualityRecipe(2, 0.9)),
         replace(CHEAP, ladder=(Rung(("mobilenet-nano",), steps=2, gate=0.5),)),
@@ -124,19 +126,20 @@ def test_a_result_serves_every_recipe_that_would_train_the_same():
         replace(CHEAP, training=TrainingRecipe(steps=4, learning_rate=0.03)),
         replace(CHEAP, training=TrainingRecipe(steps=4, schedule="cosine")),
     )
-    assert {key_of(trial, recipe) for recipe in same} == {key}
-    assert key not in {key_of(trial, recipe) for recipe in other}
-    assert key_of(replace(trial, layer="x"), CHEAP) != key
-    assert key_of(replace(trial, seed=1), CHEAP) != key
+    assert {key_of(trial_question(trial, recipe)) for recipe in same} == {key}
+    assert key not in {key_of(trial_question(trial, recipe)) for recipe in other}
+    assert key_of(trial_question(replace(trial, layer="x"), CHEAP)) != key
+    assert key_of(trial_question(replace(trial, seed=1), CHEAP)) != key
+    assert key_of(trial_question(replace(trial, side="target"), CHEAP)) == key, "who asks does not matter"
 
 
 def test_half_a_line_is_no_result(tmp_path):
     (first, _), (second, _) = measure(work()[:2], tmp_path, fake)
-    file = tmp_path / calibrate.TRIALS
+    file = kept_results(tmp_path).path
     file.write_bytes(file.read_bytes()[:-9])  # a power cut while the second was written
-    assert list(kept_curves(tmp_path).values()) == [first]
+    assert kept_curves(kept_results(tmp_path)) == [first]
     assert [curve for curve, _ in measure(work()[:2], tmp_path, fake)] == [first, second]
-    assert list(kept_curves(tmp_path).values()) == [first, second]
+    assert kept_curves(kept_results(tmp_path)) == [first, second]
 
 
 def test_a_target_cannot_be_longer_than_its_recipe():
@@ -286,14 +289,14 @@ def test_the_command_survives_a_kill(tmp_path):
             os.kill(process.pid, signal.SIGKILL)
             break
     process.communicate()
-    before = (tmp_path / calibrate.TRIALS).read_bytes()
+    before = kept_results(tmp_path).path.read_bytes()
     assert before.count(b'"side": "cheap"') >= 3
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "Rank correlation with the target" in done.stdout
-    after = (tmp_path / calibrate.TRIALS).read_bytes()
+    after = kept_results(tmp_path).path.read_bytes()
     assert after.startswith(before)
-    assert len({curve.trial for curve in kept_curves(tmp_path).values()}) == after.count(b"\n"), "none twice"
-    assert not list(tmp_path.glob("*.pt"))
+    assert len({curve.trial for curve in kept_curves(kept_results(tmp_path))}) == after.count(b"\n"), "none twice"
+    assert not list(tmp_path.glob("*.partial"))
     text = (tmp_path / "calibration.md").read_text()
     assert "n = 4 layers (2 named, 1 random, 1 mutants), 1 seed(s)" in text
     assert "| evonorm-s0 |" in text

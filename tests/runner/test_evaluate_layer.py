@@ -1,17 +1,18 @@
 import contextlib
-import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from evonorm.fitness import FitnessRecipe, QualityRecipe, StabilityRecipe
 from evonorm.fitness.stage_log import StageLog
 from evonorm.journal import Failed, Rejected, Scores, Stage, outcome_from_json
+from evonorm.journal.kept import key_of
 from evonorm.runner import evaluate_layer, verdicts
 from evonorm.runner.evaluate_layer import Measurement, check_layers, evaluate_layers, summary_notes, summary_rows
-from evonorm.runner.surroundings import commit
+from evonorm.runner.surroundings import commit, kept_results
 from evonorm.training import TrainingRecipe
 
 RECIPE = FitnessRecipe(
@@ -32,10 +33,14 @@ def forbidden(*_, **__):
 def test_kept_outcomes_are_not_measured_again(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     first = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path)
-    assert [path.name for path in tmp_path.rglob("*.*")] == ["outcome.json"]
-    assert json.loads(next(tmp_path.rglob("outcome.json")).read_text())["commit"] == commit()
+    assert [path.name for path in tmp_path.rglob("*")] == ["outcomes.jsonl"]
+    (record,) = kept_results(tmp_path).records()
+    assert record["commit"] == commit()
+    assert record["versions"]["torch"]
+    assert record["question"]["recipe"]["training"] == {"steps": 2}  # the defaults go without saying
     monkeypatch.setattr(evaluate_layer, "evaluate", forbidden)
     assert evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path) == first
+    assert evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path / "outcomes.jsonl") == first
     with pytest.raises(AssertionError):
         evaluate_layers(["bn-relu"], RECIPE, [1], keep=tmp_path)
 
@@ -59,7 +64,7 @@ def test_a_worker_that_breaks_is_told_and_tried_again_the_next_time(tmp_path, mo
     monkeypatch.setattr(evaluate_layer, "PERSONS_IDEA", "os:abort")
     broken = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path, workers=1)
     assert isinstance(broken[0].outcome, Failed)
-    assert not list(tmp_path.rglob("outcome.json"))
+    assert not (tmp_path / "outcomes.jsonl").exists()
 
 
 @pytest.mark.slow
@@ -69,9 +74,8 @@ def test_the_command_ends_as_if_it_had_not_been_killed(tmp_path):
     command += ["--set", "fitness.training.steps=60", "--set", "fitness.quality.accuracy=0", "--workers", "2"]
 
     def outcomes(folder):
-        records = [json.loads(path.read_text()) for path in folder.glob("*/outcome.json")]
-        found = [Measurement(each["layer"], each["seed"], outcome_from_json(each["outcome"])) for each in records]
-        return sorted(without_times(each) for each in found)
+        pairs = [(each["question"], outcome_from_json(each["answer"])) for each in kept_results(folder).records()]
+        return sorted(without_times(Measurement(asked["layer"], asked["seed"], found)) for asked, found in pairs)
 
     subprocess.run([*command, "--keep", str(tmp_path / "straight")], check=True, capture_output=True)
     assert len(outcomes(tmp_path / "straight")) == 2
@@ -85,12 +89,12 @@ def test_the_command_ends_as_if_it_had_not_been_killed(tmp_path):
     assert len(outcomes(tmp_path / "killed")) < 2, "killed too late to show anything"
     subprocess.run(killed, check=True, capture_output=True)
     assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "straight")
-    assert {path.name for path in tmp_path.glob("killed/*/*")} == {"outcome.json"}
+    assert [path.name for path in (tmp_path / "killed").rglob("*")] == ["outcomes.jsonl"]
 
 
 def stages_in(folder):
     count = 0
-    for path in folder.glob(f"*/{StageLog.FILE}"):
+    for path in folder.glob(f"*.partial/*/{StageLog.FILE}"):
         with contextlib.suppress(FileNotFoundError):  # gone with its evaluation's end
             count += path.read_bytes().count(b"\n")
     return count
@@ -124,8 +128,29 @@ def test_a_table_of_verdicts_goes_on_where_it_was(tmp_path, monkeypatch):
     rows = verdicts.verdict_rows(find(), RECIPE.anchors)
     assert [row[0] for row in rows] == ["bn-relu", "exp(x)"]
     assert rows[1][2].startswith("FAIL not finite")
-    with pytest.raises(ValueError, match="another recipe"):
-        find(FitnessRecipe())
+    with pytest.raises(AssertionError):
+        find(replace(RECIPE, threads=2))
+
+
+def test_a_verdict_is_found_by_what_decides_it():
+    """Everything but the other test, other anchors and the ladder."""
+
+    def key(recipe=RECIPE, layer="bn-relu", anchor="resnet-nano", test="quality", seed=0):
+        return key_of(verdicts.verdict_question(layer, anchor, test, seed, recipe))
+
+    two = replace(RECIPE, anchors=("mobilenet-nano", "resnet-nano"))
+    assert key(two) == key() == key(replace(RECIPE, stability=StabilityRecipe(7)))
+    stable = key(test="stability")
+    assert key(replace(RECIPE, quality=QualityRecipe(2, 0.5)), test="stability") == stable
+    others = [
+        key(layer="bn-silu"),
+        key(seed=1),
+        key(two, anchor="mobilenet-nano"),
+        key(replace(RECIPE, quality=QualityRecipe(1, 0.5))),
+        key(replace(RECIPE, threads=2)),
+        key(replace(RECIPE, stability=StabilityRecipe(7)), test="stability"),
+    ]
+    assert len({key(), stable, *others}) == 8
 
 
 def test_the_table_has_mean_and_spread_and_tells_rejections():

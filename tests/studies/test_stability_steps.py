@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from evonorm.fitness import FitnessRecipe
+from evonorm.journal import KeptResults
 from evonorm.runner.verdicts import Verdict, distinct_layers
+from studies import kept_or_fresh
 from studies.stability_steps import study
 
 
@@ -18,7 +20,8 @@ def verdict(layer, passed, norm=10.0, step=100, seed=0, anchor="a"):
 def test_the_halves_share_nothing_and_each_has_something_to_reject():
     one, other = study.half_of_catalog(0), study.half_of_catalog(1)
     assert not set(one) & set(other)
-    assert set(one) | set(other) == set(distinct_layers()) | set(study.BARE)
+    assert set(one) | set(other) == set(study.LAYERS) | set(study.BARE)
+    assert set(study.LAYERS) <= set(distinct_layers())
     for half in (one, other):
         assert any(layer in study.COLLAPSING for layer in half)
         assert sum(map(study.should_be_rejected, half)) == 3
@@ -68,12 +71,16 @@ def test_a_small_agreement_runs_from_the_command_line(tmp_path, monkeypatch, cap
     recipe.write_text('[fitness]\ndata = "digits"\nanchors = ["resnet-nano"]\n')
     monkeypatch.setattr(study, "COMPARED", ("bn-relu", "exp(x)"))
     monkeypatch.setattr(study, "COMPARED_STEPS", 1)
-    command = ["stability_steps", "agree", "--recipe", str(recipe), "--keep", str(tmp_path)]
-    command += ["--set", "fitness.threads=1"]
-    monkeypatch.setattr(sys, "argv", command)
+    monkeypatch.setattr(sys, "argv", ["stability_steps", "agree", "--recipe", str(recipe)])
+    monkeypatch.setattr(kept_or_fresh, "SCRATCH", tmp_path)
+    monkeypatch.setenv("FRESH", "1")
     study.main()
     printed = capsys.readouterr().out
     assert "rejects 0 of 1 others" in printed
     assert "1 of 1 that should be" in printed
     assert "different verdicts: 0 of 2" in printed
-    assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == ["differences.jsonl", "exact.jsonl"]
+    assert "0 of 2 verdicts (exact) are kept" in printed
+    kept = KeptResults(tmp_path / "stability_steps" / "fresh")
+    directions = {each["question"]["recipe"]["stability"].get("direction", "differences") for each in kept.records()}
+    assert directions == {"differences", "exact"}
+    assert len(list(kept.records())) == 4

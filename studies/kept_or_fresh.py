@@ -1,0 +1,58 @@
+"""Where a study's numbers come from: what is kept beside its README, or with FRESH=1 work of its own.
+
+Without FRESH it is a look: nothing is trained, and nothing that git knows is written. Whatever a study writes, figures
+or fresh results, goes to `runs/studies/NAME/kept` or `runs/studies/NAME/fresh`.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from evonorm.journal import KeptResults, Question, RunFolder, import_journal
+from evonorm.runner import kept_results
+
+STUDIES, SCRATCH = Path("studies"), Path("runs/studies")
+
+
+def fresh() -> bool:
+    return bool(os.environ.get("FRESH"))
+
+
+def scratch(study: str) -> Path:
+    return SCRATCH / study / ("fresh" if fresh() else "kept")
+
+
+def results(study: str, questions: Sequence[Question], what: str = "trainings") -> KeptResults:
+    """Where the answers are, or will be, after a line that says so. A look at what is not there ends here."""
+    if fresh():
+        kept = kept_results(scratch(study))
+        print(kept.share(questions, what), flush=True)
+        return kept
+    kept = kept_results(STUDIES / study)
+    cure = f"FRESH=1 trains anew into {SCRATCH / study / 'fresh'}."
+    if any(kept.find(question) is None for question in questions):
+        raise SystemExit(f"{kept.share(questions, what)} A look trains nothing: {cure}")
+    print(f"{kept.share(questions, what)} {cure}", flush=True)
+    return kept
+
+
+def kept_layers(study: str, what: str) -> list[str]:
+    """The layers that were asked this; the catalog may have grown since."""
+    questions = [record["question"] for record in kept_results(STUDIES / study).records()]
+    return list(dict.fromkeys(question["layer"] for question in questions if question["what"] == what))
+
+
+@contextmanager
+def run_of(study: str, name: str) -> Iterator[RunFolder]:
+    """A run of a study: the one that FRESH=1 made here, or the kept one, unpacked for as long as it is looked at."""
+    folder = RunFolder(SCRATCH / study / "fresh", name)
+    if fresh() and folder.journal.exists():
+        yield folder
+        return
+    with tempfile.TemporaryDirectory() as place:
+        folder = RunFolder(Path(place), name)
+        folder.path.mkdir()
+        import_journal(STUDIES / study / f"{name}.evonorm", folder.journal)
+        yield folder
