@@ -26,9 +26,10 @@ Clock = Callable[[], float]
 
 def bare_step(run: TrainingRun, pictures: Tensor, labels: Tensor) -> None:
     """Forward, backward and update on a batch that is there already: what any loop must do."""
-    run.optimizer.zero_grad()
-    F.cross_entropy(run.model(pictures), labels).backward()
-    run.optimizer.step()
+    (optimizer,) = run.optimizers.values()
+    optimizer.zero_grad()
+    F.cross_entropy(run.task.model(pictures), labels).backward()
+    optimizer.step()
 
 
 def seconds_of(call: Callable[[], object], clock: Clock) -> float:

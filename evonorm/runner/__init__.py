@@ -49,6 +49,7 @@ from evonorm.runner.layer_timing import Timed as Timed
 from evonorm.runner.layer_timing import bench_layers as bench_layers
 from evonorm.runner.layer_timing import bench_model as bench_model
 from evonorm.runner.rank_correlation import correlate as correlate
+from evonorm.runner.rank_correlation import spearman as spearman
 from evonorm.runner.recipe import Recipe as Recipe
 from evonorm.runner.recipe import load_recipe as load_recipe
 from evonorm.runner.recipe_file import all_changes as all_changes

@@ -19,7 +19,7 @@ from evonorm.journal import Question
 from evonorm.layers import no_weight_decay
 from evonorm.pictures import Axes, Figure, Line, line_chart, markdown_table, write_figures
 from evonorm.runner import mean_and_spread
-from evonorm.training import TrainingRun, keep_freed_memory
+from evonorm.training import Classification, TrainingRun, keep_freed_memory
 from studies.kept_or_fresh import results, scratch
 
 LAYERS = ("bn-relu", "gn-relu", "gn-silu", "evonorm-b0", "evonorm-s0")
@@ -62,11 +62,12 @@ def train(case: Case) -> dict[str, Any]:
     model = task.fresh_model()
     rate = RATE_AT_128 * case.batch / 128
     training = replace(recipe.training, steps=case.pictures // case.batch, learning_rate=rate)
-    run = TrainingRun(model, task.batches(case.batch), training, no_weight_decay(model), task.seed)
+    small = Classification(model, task.crops(case.batch), no_weight_decay(model), task.held_out)
+    run = TrainingRun(small, training, task.seed)
     start = time.perf_counter()
     with number_of_threads(recipe.threads):
         ending = run.advance(training.steps)
-        accuracy = None if ending == "non_finite_loss" else task.validate(model)
+        accuracy = None if ending == "non_finite_loss" else run.measure()
     return {"accuracy": accuracy, "steps": run.step, "seconds": time.perf_counter() - start}
 
 
