@@ -21,7 +21,7 @@ from torch import Tensor
 from benchmarks.layer_runs import LARGE
 from evonorm.kernels.cpu.library import prepared_layer
 from evonorm.kernels.cpu.native import CHANNELS_LAST, DTYPES
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
 from evonorm.kernels.cpu.program import REGISTER_GY, REGISTER_X, Phase
 from evonorm.layers import NormAct, create_layer
 from evonorm.runner.layer_timing import tensors
@@ -93,7 +93,7 @@ def bench_limit(rounds: int) -> None:
     for name in NAMES:
         module = create_layer(name, LARGE[1])
         calls = KernelCalls(module, *tensors(LARGE))
-        program = plan(module.graph, module.eps, True)
+        program = program_of(module.graph, module.eps, True)
         seconds = alternate({"forward": calls.forward, "backward": calls.backward}, rounds)
         for what, phases in (("forward", program.forward), ("backward", program.backward)):
             counts = traffic(phases)

@@ -10,10 +10,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from evonorm.graph import V0, V1, ZERO, Graph, X
-
-LOG_SQRT_EPS = 1e-5  # inside the signed log and sqrt
-SMALLEST_DIVISOR = 1e-6
+from evonorm.graph import LOG_SQRT_EPS, SMALLEST_DIVISOR, V0, V1, ZERO, Graph, X
 
 
 def run_eager(

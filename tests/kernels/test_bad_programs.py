@@ -6,14 +6,14 @@ import torch
 
 from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.kernels.cpu import library
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
 
 native = library.find_library()[0]
 pytestmark = pytest.mark.skipif(native is None, reason="the native library is not built")
 
 
 def encoded(formula):
-    return plan(Graph.parse(formula), 1e-5, True).encode()
+    return program_of(Graph.parse(formula), 1e-5, True).encode()
 
 
 def test_nonsense_is_refused():
@@ -52,7 +52,7 @@ def test_changed_words_never_crash():
     rng = np.random.default_rng(5)
     accepted = 0
     for _ in range(60):
-        program = plan(sample_graph(rng), 1e-5, True)
+        program = program_of(sample_graph(rng), 1e-5, True)
         words = np.frombuffer(program.encode(), dtype=np.int32)
         for _ in range(25):
             changed = words.copy()
@@ -69,7 +69,7 @@ def test_changed_words_never_crash():
 
 
 def test_calls_that_make_no_sense():
-    program = plan(Graph.parse(CATALOG["evonorm-s0"].formula), 1e-5, True)
+    program = program_of(Graph.parse(CATALOG["evonorm-s0"].formula), 1e-5, True)
     handle = native.create(program.encode())
     x, w = torch.rand(2, 8, 4), torch.rand(8)
     pointers = (w.data_ptr(),) * 3

@@ -11,7 +11,7 @@ import torch
 
 from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.kernels.cpu import library
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
 from tests.kernels.reference import compare
 
 NATIVE = library.find_library()[0]
@@ -83,7 +83,7 @@ def mapped_bytes(rights):
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="there is no /proc here")
 def test_code_goes_with_its_graph_and_is_never_writable():
-    plan.cache_clear()
+    program_of.cache_clear()
     gc.collect()
     before, writable = mapped_bytes("r-xp"), mapped_bytes("rwxp")  # torch's convolutions have such pages
     kept = list(graphs())
@@ -92,7 +92,7 @@ def test_code_goes_with_its_graph_and_is_never_writable():
     assert mapped_bytes("r-xp") > before or NATIVE.isa() != "compiled"
     assert mapped_bytes("rwxp") == writable
     del kept, graph
-    plan.cache_clear()  # it knows the last graphs
+    program_of.cache_clear()  # it knows the last graphs
     gc.collect()
     assert mapped_bytes("r-xp") == before
 

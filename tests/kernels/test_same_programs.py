@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evonorm.graph import CATALOG, Graph, sample_graph, sample_live_graph
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
 
 DIGESTS = {  # of commit 263d02e
     "catalog": "cb0600fa69ec7d07",
@@ -34,5 +34,5 @@ def test_programs_are_the_same(graphs):
     digest = hashlib.sha256()
     for graph in graphs():
         for eps, training in ((1e-5, True), (1e-5, False), (1e-3, True)):
-            digest.update(plan(graph, eps, training).encode())
+            digest.update(program_of(graph, eps, training).encode())
     assert digest.hexdigest()[:16] == DIGESTS[graphs.__name__]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from evonorm.graph import CATALOG, Graph, sample_graph
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
 
 
 def main(path: str) -> None:
@@ -17,7 +17,7 @@ def main(path: str) -> None:
     with Path(path).open("wb") as file:
         for graph in graphs:
             for training in (True, False):
-                encoded = plan(graph, 1e-5, training).encode()
+                encoded = program_of(graph, 1e-5, training).encode()
                 file.write(np.int32(len(encoded) // 4).tobytes() + encoded)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from evonorm.graph import Graph
 from evonorm.kernels.cpu.opcodes import OPCODES
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
 from evonorm.kernels.plan.values import Kind
 
 PITCH = 16  # rows of small values are padded to this many floats
@@ -56,7 +56,7 @@ class PreparedLayer:
     )
 
     def __init__(self, library: Any, graph: Graph, eps: float, training: bool) -> None:
-        program = plan(graph, eps, training)
+        program = program_of(graph, eps, training)
         self.library = library
         self.graph = graph
         self.handle = library.create(program.encode())
