@@ -3,10 +3,16 @@
 import torch
 
 from evonorm.graph import Graph
-from evonorm.kernels import run_eager, run_layer
+from evonorm.kernels import THIS_BATCH, LayerCall, MovingMoments, run_eager, run_layer
 
 EPS = 1e-5
 SMALLEST_NORM = 1e-24  # counts as the size of smaller tensors: sigmoid(-1e6) is 1e-38 here, not 0
+
+
+def layer_call(graph, x, weight, bias, v0, v1, *, groups, eps=EPS, moving=None):
+    """A call with this batch's moments, or with the moving ones if there are any."""
+    moments = THIS_BATCH if moving is None else MovingMoments(tuple(moving))
+    return LayerCall(graph, x, weight, bias, v0, v1, groups, eps, moments)
 
 
 def make_inputs(graph, shape, channels_last=False, dtype=torch.float32, training=True, seed=0):
@@ -32,7 +38,7 @@ def run_and_differentiate(run, graph, x, vectors, moving, gy, groups, dtype=None
     x = x.detach().clone(memory_format=torch.preserve_format).to(dtype or x.dtype).requires_grad_()
     vectors = [v if v is None else v.detach().clone().to(dtype or v.dtype).requires_grad_() for v in vectors]
     moving = None if moving is None else [m.to(dtype or m.dtype) for m in moving]
-    y, moments = run(graph, x, *vectors, groups=groups, eps=EPS, moving=moving)
+    y, moments = run(layer_call(graph, x, *vectors, groups=groups, moving=moving))
     inputs = [x, *(v for v in vectors if v is not None)]
     gradients = torch.autograd.grad(y, inputs, gy.to(dtype or gy.dtype), allow_unused=True)
     gradients = [torch.zeros_like(i) if g is None else g for i, g in zip(inputs, gradients, strict=True)]
