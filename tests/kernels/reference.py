@@ -15,8 +15,8 @@ def layer_call(graph, x, weight, bias, v0, v1, *, groups, eps=EPS, moving=None):
     return LayerCall(graph, x, weight, bias, v0, v1, groups, eps, moments)
 
 
-def make_inputs(graph, shape, channels_last=False, dtype=torch.float32, training=True, seed=0):
-    """x, (weight, bias, v0, v1), moving moments or None, and the adjoint of y."""
+def make_inputs(graph, shape, channels_last=False, dtype=torch.float32, training=True, seed=0, per_sample=()):
+    """x, (weight, bias, v0, v1), moving moments or None, and the adjoint of y; the affine (C,), or (B, C) if named."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*size):
@@ -30,6 +30,8 @@ def make_inputs(graph, shape, channels_last=False, dtype=torch.float32, training
     vectors[2] = vectors[2] if graph.reads("v0") else None
     vectors[3] = vectors[3] if graph.reads("v1") else None
     moving = None if training else [torch.rand(channels, generator=generator) + 0.5 for _ in graph.batch_moments]
+    for place, name in enumerate(("weight", "bias")):
+        vectors[place] = normal(*shape[:2]) if name in per_sample else vectors[place]
     return x, vectors, moving, gy
 
 
@@ -52,9 +54,11 @@ def errors(found, exact):
     ]
 
 
-def compare(graph: Graph, shape, groups, channels_last=False, training=True, seed=0):
+def compare(graph: Graph, shape, groups, channels_last=False, training=True, seed=0, per_sample=()):
     """(errors of the dispatched kernel, errors of fp32 eager), or None where float64 itself is out of range."""
-    x, vectors, moving, gy = make_inputs(graph, shape, channels_last, training=training, seed=seed)
+    x, vectors, moving, gy = make_inputs(
+        graph, shape, channels_last, training=training, seed=seed, per_sample=per_sample
+    )
     arguments = (graph, x, vectors, moving, gy, groups)
     exact = run_and_differentiate(run_eager, *arguments, dtype=torch.float64)
     if not all(torch.isfinite(e).all() and e.abs().max() < 1e7 for e in exact):
@@ -64,12 +68,14 @@ def compare(graph: Graph, shape, groups, channels_last=False, training=True, see
     return errors(native, exact), errors(eager, exact)
 
 
-def eager_errors_nearby(graph: Graph, shape, groups, channels_last=False, training=True, seed=0):
+def eager_errors_nearby(graph: Graph, shape, groups, channels_last=False, training=True, seed=0, per_sample=()):
     """The largest errors of fp32 eager at the fp32 neighbours of x, tensor by tensor.
 
     Where a result cancels, eager's error at one x is luck: a rounding may happen to go the right way.
     """
-    x, vectors, moving, gy = make_inputs(graph, shape, channels_last, training=training, seed=seed)
+    x, vectors, moving, gy = make_inputs(
+        graph, shape, channels_last, training=training, seed=seed, per_sample=per_sample
+    )
     found = []
     for towards in (-torch.inf, torch.inf):
         arguments = (graph, torch.nextafter(x, torch.tensor(towards)), vectors, moving, gy, groups)

@@ -38,11 +38,11 @@ def random_graphs(seed, count, sample=sample_graph):
             yield graph
 
 
-def worse_than_eager(graph, rng, combinations, limit=1e-4):
+def worse_than_eager(graph, rng, combinations, limit=1e-4, per_sample=()):
     """The cases in which a tensor is off by more than the limit and five times what fp32 eager is off."""
     for shape, groups, channels_last in draw_combinations(rng, combinations):
         training = not graph.batch_moments or bool(rng.integers(2))
-        case = (graph, shape, groups, channels_last, training, int(rng.integers(1000)))
+        case = (graph, shape, groups, channels_last, training, int(rng.integers(1000)), per_sample)
         found = compare(*case)
         if found is not None and not holds(*found, limit) and not holds(found[0], eager_errors_nearby(*case), limit):
             yield str(graph), *case[1:], *found
