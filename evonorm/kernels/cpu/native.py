@@ -158,7 +158,7 @@ def refuses_native(call: LayerCall) -> str | None:
         return reason
     if torch._C._get_tracing_state() is not None or torch._C._len_torch_dispatch_stack() > 0:
         return WATCHED
-    for each in (call.x, call.weight, call.bias, call.v0, call.v1):
+    for each in call[1:6]:  # x and the parameters
         if each is not None and type(each) not in PLAIN:
             return WATCHED
     return why_not_native() if prepared_layer(call) is None else None
@@ -171,7 +171,7 @@ def unfit(call: LayerCall) -> str | None:
         return f"it runs fp32, fp16 and bf16 tensors on a CPU, got {x.dtype} on {x.device}"
     if x.numel() == 0:
         return "the input is empty"
-    for each in (call.weight, call.bias, call.v0, call.v1):
+    for each in call[2:6]:
         if each is not None and not each.is_cpu:
             return f"it runs on a CPU, and a parameter is on {each.device}"
     if isinstance(call.moments, SyncedMoments):
@@ -209,12 +209,14 @@ def run_native(call: LayerCall) -> Result:
 
 def read_vectors(layer: PreparedLayer, call: LayerCall) -> list[Tensor | None]:
     """(weight, bias, v0, v1, moving ...) as the library reads them: raw memory, which must be there and fit."""
-    per_sample, per_channel = call.x.shape[:2], call.x.shape[1:2]
-    vectors = [call.weight, call.bias, call.v0, call.v1, *(() if layer.training else call.moving)]
+    channels = call.x.shape[1]
+    vectors: list[Tensor | None] = [call.weight, call.bias, call.v0, call.v1]
+    if not layer.training:
+        vectors += call.moving
     for i, vector in enumerate(vectors):
         if vector is None:
             continue
-        if vector.shape != per_channel and (i > 1 or vector.shape != per_sample):
+        if vector.ndim != 1 or vector.numel() != channels:
             check_shapes(call)
         if vector.dtype != torch.float32 or not vector.is_contiguous():
             vectors[i] = vector.float().contiguous()
