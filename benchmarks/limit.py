@@ -21,7 +21,7 @@ from torch import Tensor
 from benchmarks.layer_runs import LARGE
 from evonorm.kernels.cpu.library import prepared_layer
 from evonorm.kernels.cpu.native import CHANNELS_LAST, DTYPES
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
 from evonorm.kernels.cpu.program import REGISTER_GY, REGISTER_X, Phase
 from evonorm.layers import NormAct, create_layer
 from evonorm.runner.layer_timing import tensors
@@ -34,7 +34,7 @@ class KernelCalls:
     """The library's forward and backward of one layer on buffers made beforehand, channels_last."""
 
     def __init__(self, module: NormAct, x: Tensor, gy: Tensor) -> None:
-        layer = prepared_layer(module.graph, module.eps, True)
+        layer = prepared_layer(module.kernel_call(x))
         assert layer is not None, "the native library is not built"
         self.layer, self.x, self.gy = layer, x, gy
         self.y, self.grad_x = torch.empty_like(x), torch.empty_like(x)
@@ -93,7 +93,7 @@ def bench_limit(rounds: int) -> None:
     for name in NAMES:
         module = create_layer(name, LARGE[1])
         calls = KernelCalls(module, *tensors(LARGE))
-        program = plan(module.graph, module.eps, True)
+        program = program_of(module.graph, module.eps, True)
         seconds = alternate({"forward": calls.forward, "backward": calls.backward}, rounds)
         for what, phases in (("forward", program.forward), ("backward", program.backward)):
             counts = traffic(phases)

@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks.layer_runs import LARGE, bn_relu
 from benchmarks.timing import aim
 from evonorm.graph import Graph, sample_graph
-from evonorm.kernels.plan.rewrite import typed_values
+from evonorm.kernels.plan.rewrite import make_plan
 from evonorm.kernels.plan.values import Kind
 from evonorm.layers import NormAct
 from evonorm.runner.layer_timing import step_of, tensors
@@ -22,7 +22,7 @@ def graphs_with_work() -> Iterator[Graph]:
     rng = np.random.default_rng(0)
     while True:
         graph = sample_graph(rng)
-        full = [v for v in typed_values(graph, 1e-5, True).values if v.kind == Kind.FULL and v.inputs]
+        full = [v for v in make_plan(graph, 1e-5, True).values if v.kind == Kind.FULL and v.inputs]
         if graph.reads("x") and len(full) >= 3:
             yield graph
 

@@ -21,6 +21,7 @@ struct Context {
   float* row(int32_t slot, int64_t sample) const {
     return slots[slot] + (program.slots[slot].kind == KIND_SAMPLE ? sample * geometry.pitch : 0);
   }
+  int64_t rows(const Slot& slot) const { return slot.kind == KIND_SAMPLE ? geometry.batch : 1; }
   double* moment_row(int32_t moment, int64_t sample) const {
     return moments + (moment * geometry.batch + sample) * 2 * geometry.pitch;
   }
@@ -46,24 +47,31 @@ inline void place_slots(Context& c, Carver& carver) {
 
 // Parameters and constants into their slots; padding is zero.
 inline void fill_slots(const Context& c) {
+  const int64_t channels = c.geometry.channels;
   for (size_t i = 0; i < c.program.slots.size(); ++i) {
     const Slot& slot = c.program.slots[i];
     if (slot.home == HOME_CONST)
       for (int64_t k = 0; k < kPitchFloats; ++k) c.slots[i][k] = slot.constant;
     if (slot.home != HOME_PARAMETER) continue;
-    std::memset(c.slots[i], 0, c.geometry.pitch * sizeof(float));
-    std::memcpy(c.slots[i], c.call.parameters[slot.index], c.geometry.channels * sizeof(float));
+    const float* const parameter = c.call.parameters[slot.index];
+    for (int64_t row = 0; row < c.rows(slot); ++row) {
+      std::memset(c.slots[i] + row * c.geometry.pitch, 0, c.geometry.pitch * sizeof(float));
+      std::memcpy(c.slots[i] + row * c.geometry.pitch, parameter + row * channels, channels * sizeof(float));
+    }
   }
 }
 
 // Gradients and exported moments to the caller.
 inline void deliver_slots(const Context& c, bool backward) {
-  const size_t bytes = c.geometry.channels * sizeof(float);
+  const int64_t channels = c.geometry.channels;
+  const size_t bytes = channels * sizeof(float);
   for (size_t i = 0; i < c.program.slots.size(); ++i) {
     const Slot& slot = c.program.slots[i];
-    if (slot.home == HOME_GRAD && backward) std::memcpy(c.call.gradients[slot.index], c.slots[i], bytes);
+    if (slot.home == HOME_GRAD && backward)
+      for (int64_t row = 0; row < c.rows(slot); ++row)
+        std::memcpy(c.call.gradients[slot.index] + row * channels, c.slots[i] + row * c.geometry.pitch, bytes);
     if (slot.home == HOME_EXPORT && !backward)
-      std::memcpy(c.call.exports + slot.index * c.geometry.channels, c.slots[i], bytes);
+      std::memcpy(c.call.exports + slot.index * channels, c.slots[i], bytes);
   }
 }
 

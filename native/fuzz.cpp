@@ -101,10 +101,14 @@ EvoCall random_shape() {
   return call;
 }
 
+int64_t floats(evonorm::Kind kind, const EvoCall& call) {
+  return kind == evonorm::KIND_SAMPLE ? call.batch * call.channels : call.channels;
+}
+
 Inputs random_inputs(const EvoProgram& program, const EvoCall& call) {
   const int64_t elements = call.batch * call.channels * call.plane;
   Inputs made{numbers(elements, call.dtype), numbers(elements, call.dtype), {}};
-  for (int i = 0; i < program.parameters; ++i) made.parameters.push_back(numbers(call.channels, EVO_FLOAT32));
+  for (evonorm::Kind kind : program.parameters) made.parameters.push_back(numbers(floats(kind, call), EVO_FLOAT32));
   return made;
 }
 
@@ -113,7 +117,7 @@ Outputs make_outputs(const EvoProgram& program, const EvoCall& call, int fill) {
   Outputs made{Buffer(elements, width, fill), Buffer(elements, width, fill),
                Buffer(evo_saved_floats(&program, call.batch, call.channels), 4, fill),
                Buffer(program.exports * call.channels, 4, fill), {}, EVO_OK};
-  for (int i = 0; i < program.gradients; ++i) made.gradients.emplace_back(call.channels, 4, fill);
+  for (evonorm::Kind kind : program.gradients) made.gradients.emplace_back(floats(kind, call), 4, fill);
   return made;
 }
 

@@ -7,8 +7,10 @@
 namespace evonorm {
 namespace EVONORM_ISA {
 
+// evonorm/graph/numerics.py has the same two
 constexpr float kSmallestDivisor = 1e-6f;
-constexpr float kSignedEps = 1e-5f;  // inside the signed log and sqrt
+constexpr double kLogSqrtEps = 1e-5;  // inside the signed log and sqrt
+constexpr float kSignedEps = (float)kLogSqrtEps;
 
 // b pushed away from zero, keeping its sign; zero, also -0, counts as positive; NaN stays.
 EVONORM_INLINE Vector guarded(Vector b) {

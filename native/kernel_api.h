@@ -24,8 +24,8 @@ struct EvoCall {
   const void* gy;                   // backward only
   void* out;                        // y, or the gradient of x
   float* saved;                     // evo_saved_floats(): written by forward, read by backward; null: keep nothing
-  const float* const* parameters;   // each `channels` long
-  float* const* gradients;          // each `channels` long; backward only
+  const float* const* parameters;   // each `channels` long, or batch x channels if the program has it per sample
+  float* const* gradients;          // likewise; backward only
   float* exports;                   // exports x channels raw batch moments; forward only
   int64_t batch, channels, plane;
   int32_t groups, layout, dtype, threads;

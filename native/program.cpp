@@ -53,12 +53,14 @@ class Parser {
   void parse() {
     require(in_.word() == kMagic && in_.word() == kFormat);
     program_.moments = in_.count(kMaxMoments);
-    program_.parameters = in_.count(kMaxSlots);
-    program_.gradients = in_.count(kMaxSlots);
+    program_.parameters.assign(in_.count(kMaxSlots), KIND_COUNT);  // their slots say which
+    program_.gradients.assign(in_.count(kMaxSlots), KIND_COUNT);
     program_.exports = in_.count(kMaxSlots);
     program_.eps = number();
     const int32_t slots = in_.count(kMaxSlots);
     for (int32_t i = 0; i < slots; ++i) program_.slots.push_back(slot());
+    settle(program_.parameters);
+    settle(program_.gradients);
     phases(program_.forward, false);
     phases(program_.backward, true);
     require(in_.empty());
@@ -79,13 +81,25 @@ class Parser {
     s.index = in_.word();
     s.constant = number();
     require((s.kind == KIND_CONST) == (s.home == HOME_CONST));
-    const int32_t limit = s.home == HOME_PARAMETER ? program_.parameters
-                          : s.home == HOME_GRAD    ? program_.gradients
+    const int32_t limit = s.home == HOME_PARAMETER ? (int32_t)program_.parameters.size()
+                          : s.home == HOME_GRAD    ? (int32_t)program_.gradients.size()
                           : s.home == HOME_EXPORT  ? program_.exports
                                                    : 1;
     require(s.index >= 0 && s.index < limit);
-    if (s.home == HOME_PARAMETER || s.home == HOME_GRAD || s.home == HOME_EXPORT) require(s.kind == KIND_CHANNEL);
+    if (s.home == HOME_EXPORT) require(s.kind == KIND_CHANNEL);
+    if (s.home == HOME_PARAMETER) same_kind(program_.parameters[s.index], s.kind);
+    if (s.home == HOME_GRAD) same_kind(program_.gradients[s.index], s.kind);
     return s;
+  }
+
+  // All slots of one parameter or gradient must agree how much memory the caller brings.
+  static void same_kind(Kind& known, Kind kind) {
+    require(known == KIND_COUNT || known == kind);
+    known = kind;
+  }
+  static void settle(std::vector<Kind>& kinds) {
+    for (Kind& kind : kinds)
+      if (kind == KIND_COUNT) kind = KIND_CHANNEL;
   }
 
   void phases(std::vector<Phase>& phases, bool backward) {

@@ -92,7 +92,8 @@ struct Phase {
 struct EvoProgram {
   std::vector<evonorm::Slot> slots;
   std::vector<evonorm::Phase> forward, backward;
-  int32_t moments = 0, parameters = 0, gradients = 0, exports = 0;
+  int32_t moments = 0, exports = 0;
+  std::vector<evonorm::Kind> parameters, gradients;  // per channel, or per sample and channel
   float eps = 0;  // inside the roots of rms and std
   std::shared_ptr<const uint8_t> machine_code;
 };

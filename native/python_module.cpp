@@ -125,7 +125,7 @@ PyObject* forward(PyObject*, PyObject* const* values, Py_ssize_t count) {
   call.out = a.pointer<void>();
   call.saved = a.pointer<float>();
   call.exports = a.pointer<float>();
-  if (a.good_so_far()) a.pointers(parameters, program->parameters);
+  if (a.good_so_far()) a.pointers(parameters, (int32_t)program->parameters.size());
   call.parameters = parameters;
   read_shape(a, call);
   return a.good() ? finish(program, call, false) : nullptr;
@@ -141,8 +141,8 @@ PyObject* backward(PyObject*, PyObject* const* values, Py_ssize_t count) {
   call.gy = a.pointer<void>();
   call.out = a.pointer<void>();
   call.saved = a.pointer<float>();
-  if (a.good_so_far()) a.pointers(parameters, program->parameters);
-  if (a.good_so_far()) a.pointers(gradients, program->gradients);
+  if (a.good_so_far()) a.pointers(parameters, (int32_t)program->parameters.size());
+  if (a.good_so_far()) a.pointers(gradients, (int32_t)program->gradients.size());
   call.parameters = parameters;
   call.gradients = gradients;
   read_shape(a, call);

@@ -34,7 +34,7 @@ inline bool run_precisely(int32_t op, const TileCall& t) {
   else if (op == OP_tanh) run_in_double(t, [](double v) { return std::tanh(v); });
   else if (op == OP_sigmoid) run_in_double(t, [](double v) { return 1 / (1 + std::exp(-v)); });
   else if (op == OP_log)
-    run_in_double(t, [](double v) { return v == 0 ? 0 : std::copysign(1.0, v) * std::log(std::fabs(v) + 1e-5); });
+    run_in_double(t, [](double v) { return v == 0 ? 0 : std::copysign(1.0, v) * std::log(std::fabs(v) + kLogSqrtEps); });
   else
     return false;
   return true;

@@ -8,7 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from evonorm.kernels import find_library, forced_kernel, why_not_native
+from evonorm.kernels import find_library, kernel_for, why_not
+from evonorm.layers import NormAct
 from evonorm.runner import Timed, bench_layers, bench_model, check_layers, processor
 from evonorm.training import keep_freed_memory
 
@@ -60,10 +61,12 @@ def _sizes(shape: str) -> tuple[int, ...]:
 
 
 def _kernel() -> str:
-    library = find_library()[0]
-    if forced_kernel not in (None, "native"):
-        return f"{forced_kernel} (EVONORM_KERNEL)"
-    return f"native ({library.isa()})" if library else f"eager ({why_not_native()})"
+    """The kernel that runs a layer here, and why not the native one."""
+    call = NormAct("x / std_wh(x)", 8).kernel_call(torch.ones(1, 8, 2, 2))
+    chosen, library = kernel_for(call).name, find_library()[0]
+    if chosen == "native" and library is not None:
+        return f"native ({library.isa()})"
+    return f"{chosen} ({why_not(call).get('native', 'EVONORM_KERNEL')})"
 
 
 def _print_times(title: str, columns: dict[str, list[Timed]]) -> None:

@@ -1,9 +1,10 @@
 """The language of layers: a layer is a small graph of primitive functions of x. No torch in this room.
 
 Read `primitives.py` first (the table), then `graph.py` (Node and Graph) and `formula.py` (text <-> graph).
-`sampling.py` and `mutation.py` make new graphs as the paper does, `live_sampling.py` only ones that let x through,
-`simplify.py` tells which are the same function, `enumeration.py` goes through all small ones, `catalog.py` holds every
-layer that the paper names.
+`numerics.py` is what logarithms, roots and divisions add so as not to leave the numbers. `sampling.py` and
+`mutation.py` make new graphs as the paper does, `live_sampling.py` only ones that let x through, `simplify.py` tells
+which are the same function, `enumeration.py` goes through all small ones, `catalog.py` holds every layer that the paper
+names.
 """
 
 from evonorm.graph.catalog import CATALOG as CATALOG
@@ -20,6 +21,8 @@ from evonorm.graph.graph import Node as Node
 from evonorm.graph.graph import X as X
 from evonorm.graph.live_sampling import sample_live_graph as sample_live_graph
 from evonorm.graph.mutation import mutate as mutate
+from evonorm.graph.numerics import LOG_SQRT_EPS as LOG_SQRT_EPS
+from evonorm.graph.numerics import SMALLEST_DIVISOR as SMALLEST_DIVISOR
 from evonorm.graph.primitives import INDEX_SETS as INDEX_SETS
 from evonorm.graph.primitives import PRIMITIVES as PRIMITIVES
 from evonorm.graph.primitives import ROWS as ROWS

@@ -1,18 +1,27 @@
-"""How a graph runs. Read `eager.py` first: plain torch, the reference for every other kernel.
+"""How a graph runs. Read `call.py` first: one call as one value; then `eager.py`: plain torch, the reference.
 
-`choose.py` says which kernel runs a layer. `plan/` turns a graph into a program, `cpu/` runs it in the native library.
-`probes/` are not kernels: they tell in a fraction of a millisecond what a graph does, for checks and fingerprints.
+`choose.py` says which kernel runs a call, and why the others do not. `synced.py` takes means over all ranks. `plan/`
+turns a graph into what any device must compute, `cpu/` makes that a program of the native library. `probes/` are not
+kernels: they tell in a fraction of a millisecond what a graph does, for checks and fingerprints.
 """
 
+from evonorm.kernels.call import THIS_BATCH as THIS_BATCH
+from evonorm.kernels.call import BatchMoments as BatchMoments
+from evonorm.kernels.call import Kernel as Kernel
+from evonorm.kernels.call import KernelCache as KernelCache
+from evonorm.kernels.call import LayerCall as LayerCall
+from evonorm.kernels.call import Moments as Moments
+from evonorm.kernels.call import MovingMoments as MovingMoments
+from evonorm.kernels.call import SyncedMoments as SyncedMoments
+from evonorm.kernels.call import check_affine as check_affine
+from evonorm.kernels.choose import kernel_for as kernel_for
 from evonorm.kernels.choose import run_layer as run_layer
-from evonorm.kernels.eager import run_eager as run_eager
-
-__all__ = ["run_eager", "run_layer"]
-from evonorm.kernels.choose import forced_kernel as forced_kernel
-from evonorm.kernels.choose import why_not_native as why_not_native
+from evonorm.kernels.choose import why_not as why_not
 from evonorm.kernels.cpu.library import find_library as find_library
 from evonorm.kernels.eager import ELEMENTWISE as ELEMENTWISE
 from evonorm.kernels.eager import moment_over as moment_over
+from evonorm.kernels.eager import per_channel as per_channel
+from evonorm.kernels.eager import run_eager as run_eager
 from evonorm.kernels.probes.fingerprint import Response as Response
 from evonorm.kernels.probes.fingerprint import fingerprint as fingerprint
 from evonorm.kernels.probes.fingerprint import probe_batches as probe_batches

@@ -5,43 +5,26 @@ differentiable. Values that do not vary over an axis stay of size one there and 
 shape-preserving definition, since every element would be repeated equally often.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from evonorm.graph import V0, V1, ZERO, Graph, X
+from evonorm.graph import LOG_SQRT_EPS, SMALLEST_DIVISOR, V0, V1, ZERO, X
+from evonorm.kernels.call import LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
+from evonorm.kernels.synced import mean_over_ranks
 
-LOG_SQRT_EPS = 1e-5  # inside the signed log and sqrt
-SMALLEST_DIVISOR = 1e-6
 
-
-def run_eager(
-    graph: Graph,
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    v0: Tensor | None,
-    v1: Tensor | None,
-    *,
-    groups: int,
-    eps: float,
-    moving: Sequence[Tensor] | None = None,
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The graph's output times `weight` plus `bias`, and the raw moments of this batch.
-
-    A raw moment is (C,): the mean, mean of squares or biased variance behind each node in `graph.batch_moments`, in
-    that order, detached. With `moving`, these stand in for the batch's and nothing is returned for them.
-    """
+def run_eager(call: LayerCall) -> Result:
+    """The call with torch's own operations."""
+    check_shapes(call)
+    graph, x = call.graph, call.x
     wide = x.to(torch.promote_types(x.dtype, torch.float32))  # statistics never below fp32
     if x.ndim == 2:
         wide = wide.unsqueeze(-1)  # (b, c) is (b, c, 1): moments over w,h then see one value
-
-    def per_channel(vector: Tensor) -> Tensor:
-        return vector.to(wide.dtype).reshape(1, -1, *(1,) * (wide.ndim - 2))  # (1, c, 1, ...)
-
+    batch_moment = batch_moments_of(call, wide)
     values = {X: wide, ZERO: wide.new_zeros((1,) * wide.ndim)}
-    values.update({number: per_channel(v) for number, v in ((V0, v0), (V1, v1)) if v is not None})
+    values.update({number: per_channel(v, wide) for number, v in ((V0, call.v0), (V1, call.v1)) if v is not None})
     batch: list[Tensor] = []
     for number, node in graph.live_nodes:
         moment, index_set = node.primitive.moment, node.primitive.index_set
@@ -49,17 +32,35 @@ def run_eager(
         if moment is None or index_set is None:
             values[number] = ELEMENTWISE[node.op](*inputs)
             continue
-        if index_set == "bwh" and moving is not None:
-            raw = per_channel(moving[graph.batch_moments.index(number)])
+        if index_set == "bwh":
+            raw = batch_moment(moment, inputs[0], graph.batch_moments.index(number))
         else:
-            raw = raw_moment(moment, index_set, inputs[0], groups)
-        if index_set == "bwh" and moving is None:
+            raw = raw_moment(moment, index_set, inputs[0], call.groups)
+        if index_set == "bwh" and not isinstance(call.moments, MovingMoments):
             batch.append(raw.detach().reshape(-1).expand(x.shape[1]))
-        values[number] = raw if moment == "mean" else torch.sqrt(raw + eps)
-    y = values[graph.output] * per_channel(weight) + per_channel(bias)
+        values[number] = raw if moment == "mean" else torch.sqrt(raw + call.eps)
+    y = values[graph.output] * per_channel(call.weight, wide) + per_channel(call.bias, wide)
     if y.shape != wide.shape:
         y = y + torch.zeros_like(wide)  # an output that is constant over some axes still fills the input's shape
     return y.reshape(x.shape).to(x.dtype), tuple(batch)
+
+
+def per_channel(vector: Tensor, x: Tensor) -> Tensor:
+    """A (C,) or (B, C) parameter shaped to broadcast over (B, C, *spatial), in x's dtype."""
+    rows = vector.to(x.dtype) if vector.ndim == 2 else vector.to(x.dtype).unsqueeze(0)
+    return rows.reshape(*rows.shape, *(1,) * (x.ndim - 2))  # (1 or b, c, 1, ...)
+
+
+def batch_moments_of(call: LayerCall, wide: Tensor) -> Callable[[str, Tensor, int], Tensor]:
+    """How a raw moment over the batch is found: from its kind, what it is of, and which of the graph's it is."""
+    moments = call.moments
+    if isinstance(moments, MovingMoments):
+        tensors = moments.tensors
+        return lambda moment, a, number: per_channel(tensors[number], wide)  # noqa: ARG005
+    if isinstance(moments, SyncedMoments):
+        mean = mean_over_ranks(wide, moments.group)
+        return lambda moment, a, number: moment_by(mean, moment, a)  # noqa: ARG005
+    return lambda moment, a, number: raw_moment(moment, "bwh", a, call.groups)  # noqa: ARG005
 
 
 def signed_log(a: Tensor) -> Tensor:
@@ -103,9 +104,14 @@ def raw_moment(moment: str, index_set: str, a: Tensor, groups: int) -> Tensor:
 
 
 def moment_over(axes: tuple[int, ...], moment: str, a: Tensor) -> Tensor:
+    return moment_by(lambda b: b.mean(axes, keepdim=True), moment, a)
+
+
+def moment_by(mean: Callable[[Tensor], Tensor], moment: str, a: Tensor) -> Tensor:
+    """The raw moment, by whatever takes a mean: over axes, or over the ranks as well."""
     if moment == "rms":
-        return torch.square(a).mean(axes, keepdim=True)
-    mean = a.mean(axes, keepdim=True)
+        return mean(torch.square(a))
+    center = mean(a)
     if moment == "mean":
-        return mean
-    return torch.square(a - mean).mean(axes, keepdim=True)  # two passes: right also where mean >> std
+        return center
+    return mean(torch.square(a - center))  # two passes: right also where mean >> std

@@ -15,23 +15,18 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from evonorm.graph import Graph
-from evonorm.kernels import run_layer
-from evonorm.layers.norm_act import NormAct, check_input
+from evonorm.kernels import KernelCache, LayerCall, check_affine, per_channel, run_layer
+from evonorm.layers.norm_act import AFFINE_ONLY, NormAct, check_input
 
 GROUP_NORM = Graph.parse("(x - mean_whcg(x)) / std_whcg(x)")
 SILU = Graph.parse("x * sigmoid(v1 * x)")
 THRESHOLD = Graph.parse("max(x, v0)")
 
 
-def per_channel(vector: Tensor, x: Tensor) -> Tensor:
-    """A (C,) parameter shaped to broadcast over (N, C, *spatial), in x's dtype."""
-    return vector.to(x.dtype).reshape(1, -1, *(1,) * (x.ndim - 2))
-
-
-def activate(graph: Graph, z: Tensor, v0: Tensor | None = None, v1: Tensor | None = None) -> Tensor:
+def activate(graph: Graph, z: Tensor, cache: KernelCache, v0: Tensor | None = None, v1: Tensor | None = None) -> Tensor:
     """An element-wise graph on the best kernel, without an affine."""
     one, zero = torch.ones(z.shape[1], device=z.device), torch.zeros(z.shape[1], device=z.device)
-    return run_layer(graph, z, one, zero, v0, v1, groups=1, eps=0.0)[0]
+    return run_layer(LayerCall(graph, z, one, zero, v0, v1, groups=1, eps=0.0, cache=cache))[0]
 
 
 class _Activated(nn.Module):
@@ -39,17 +34,19 @@ class _Activated(nn.Module):
 
     activation: str | None
     v1: nn.Parameter | None
+    kernel_cache: KernelCache
 
     def add_activation(self, activation: str | None, channels: int) -> None:
         if activation not in ("relu", "silu", None):
             raise ValueError(f"activation must be 'relu', 'silu' or None, got {activation!r}.")
         self.activation = activation
+        self.kernel_cache = KernelCache()
         self.register_parameter("v1", nn.Parameter(torch.ones(channels)) if activation == "silu" else None)
         self.register_load_state_dict_pre_hook(keep_v1_where_a_checkpoint_has_none)
 
     def activate(self, z: Tensor) -> Tensor:
         if self.v1 is not None:
-            return activate(SILU, z, v1=self.v1)
+            return activate(SILU, z, self.kernel_cache, v1=self.v1)
         return F.relu(z) if self.activation == "relu" else z
 
     def extra_repr(self) -> str:
@@ -75,8 +72,22 @@ class BatchNormAct(_Activated, _BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:  # noqa: A002 (torch's name for it)
         check_input(input, self.num_features)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.activate(super().forward(x))
+    def forward(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+        if weight is None and bias is None:
+            return self.activate(super().forward(x))
+        check_input(x, self.num_features)
+        gamma, beta = self.weight if weight is None else weight, self.bias if bias is None else bias
+        call = LayerCall(AFFINE_ONLY, self.normalize(x), gamma, beta, None, None, 1, self.eps, cache=self.kernel_cache)
+        return self.activate(run_layer(call)[0])
+
+    def normalize(self, x: Tensor) -> Tensor:
+        """What torch's BatchNorm does before its affine, moving moments included."""
+        share = self.momentum or 0.0
+        if self.training and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                share = 1.0 / float(self.num_batches_tracked)
+        return F.batch_norm(x, self.running_mean, self.running_var, None, None, self.training, share, self.eps)
 
 
 class GroupNormAct(_Activated, nn.GroupNorm):
@@ -86,12 +97,13 @@ class GroupNormAct(_Activated, nn.GroupNorm):
         super().__init__(groups, channels, eps)
         self.add_activation(activation, channels)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
         check_input(x, self.num_channels)
         if x.numel() == self.num_groups:
             raise ValueError(f"Expected more than 1 value per channel when training, got input size {x.shape}")
-        groups, eps = self.num_groups, self.eps
-        return self.activate(run_layer(GROUP_NORM, x, self.weight, self.bias, None, None, groups=groups, eps=eps)[0])
+        gamma, beta = self.weight if weight is None else weight, self.bias if bias is None else bias
+        groups, eps, cache = self.num_groups, self.eps, self.kernel_cache
+        return self.activate(run_layer(LayerCall(GROUP_NORM, x, gamma, beta, None, None, groups, eps, cache=cache))[0])
 
 
 class FilterResponseNorm(NormAct):
@@ -102,9 +114,9 @@ class FilterResponseNorm(NormAct):
         if nonlinearity:
             self.v0 = nn.Parameter(torch.zeros(channels))
 
-    def forward(self, x: Tensor) -> Tensor:
-        z = super().forward(x)
-        return z if self.v0 is None else activate(THRESHOLD, z, v0=self.v0)
+    def forward(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+        z = super().forward(x, weight, bias)
+        return z if self.v0 is None else activate(THRESHOLD, z, self.kernel_cache, v0=self.v0)
 
 
 class PixelNormReLU(nn.Module):
@@ -116,11 +128,13 @@ class PixelNormReLU(nn.Module):
         self.weight = nn.Parameter(torch.ones(channels))
         self.bias = nn.Parameter(torch.zeros(channels))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
         check_input(x, self.channels)
+        gamma, beta = self.weight if weight is None else weight, self.bias if bias is None else bias
+        check_affine(x, gamma, beta)
         wide = x.to(torch.promote_types(x.dtype, torch.float32))
         rms = torch.sqrt(torch.square(wide).mean(1, keepdim=True) + self.eps)  # (b, 1, ...)
-        z = wide / rms * per_channel(self.weight, wide) + per_channel(self.bias, wide)
+        z = wide / rms * per_channel(gamma, wide) + per_channel(beta, wide)
         return (F.relu(z) if self.nonlinearity else z).to(x.dtype)
 
     def extra_repr(self) -> str:

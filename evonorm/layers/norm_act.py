@@ -1,12 +1,13 @@
 """A graph as a module: what people put into their models in place of BatchNorm and ReLU."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from evonorm.graph import Graph
-from evonorm.kernels import run_layer
+from evonorm.kernels import THIS_BATCH, KernelCache, LayerCall, Moments, MovingMoments, run_layer
 
 AFFINE_ONLY = Graph.parse("x")
 MOVING_NAMES = {"mean": "running_mean", "rms": "running_square", "std": "running_var"}
@@ -25,7 +26,8 @@ class NormAct(nn.Module):
         momentum: weight of the new batch in the moving moments (the paper's decay 0.9 is momentum 0.1); None
             averages all batches equally.
 
-    Parameters are `weight` (gamma), `bias` (beta) and `v0`, `v1` where the graph reads them, all of shape (C,). Each
+    Parameters are `weight` (gamma), `bias` (beta) and `v0`, `v1` where the graph reads them, all of shape (C,);
+    `layer(x, weight=..., bias=...)` takes others for gamma and beta, also per sample (N, C). Each
     moment over the batch has a moving average for evaluation: `running_mean`, `running_square` (mean of squares) or
     `running_var` (biased variance), numbered from 1 where a graph has several of a kind. They stay in fp32 or better.
     """
@@ -54,6 +56,7 @@ class NormAct(nn.Module):
         self.eps = eps
         self.momentum = momentum
         self.running_graph = self.graph if nonlinearity else AFFINE_ONLY
+        self.kernel_cache = KernelCache()
         self.weight = nn.Parameter(torch.ones(channels))
         self.bias = nn.Parameter(torch.zeros(channels))
         self.register_parameter("v0", nn.Parameter(torch.zeros(channels)) if self.running_graph.reads("v0") else None)
@@ -66,24 +69,30 @@ class NormAct(nn.Module):
         if self.moving_names and momentum is None:
             self.register_buffer("num_batches_tracked", torch.tensor(0))
 
-    def forward(self, x: Tensor) -> Tensor:
-        check_input(x, self.channels)
-        batch_mode = self.training or not self.moving_names
-        moving = None if batch_mode else [self.get_buffer(name) for name in self.moving_names]
-        y, moments = run_layer(
-            self.running_graph,
-            x,
-            self.weight,
-            self.bias,
-            self.v0,
-            self.v1,
-            groups=self.groups,
-            eps=self.eps,
-            moving=moving,
-        )
+    def forward(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+        """The layer on x. `weight` and `bias`, (C,) or per sample (N, C), stand in for gamma and beta in this call."""
+        call = self.kernel_call(x, weight, bias)
+        y, moments = run_layer(call)
         if moments and x.shape[0] > 0:
             self.track(moments)
         return y
+
+    def kernel_call(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> LayerCall:
+        """What `forward` asks of the kernels; `kernel_for(call)` and `why_not(call)` tell which one runs it."""
+        check_input(x, self.channels)
+        moments: Moments = THIS_BATCH
+        if self.moving_names and not self.training:
+            moments = MovingMoments(tuple([self.get_buffer(name) for name in self.moving_names]))
+        gamma, beta, v0, v1 = self.own_parameters()
+        weight, bias = gamma if weight is None else weight, beta if bias is None else bias
+        return LayerCall(self.running_graph, x, weight, bias, v0, v1, self.groups, self.eps, moments, self.kernel_cache)
+
+    def own_parameters(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+        own: Mapping[str, Any] = self._parameters  # as an attribute each of them costs half a microsecond
+        try:
+            return own["weight"], own["bias"], own["v0"], own["v1"]
+        except KeyError:  # parametrized, or somebody's tensor in a parameter's place
+            return self.weight, self.bias, self.v0, self.v1
 
     def track(self, moments: tuple[Tensor, ...]) -> None:
         """Moves the moving moments towards this batch's."""

@@ -4,6 +4,7 @@ import torch
 
 from evonorm.graph import CATALOG, Graph, canonical_key, mutate, sample_graph, simplify
 from evonorm.kernels import run_eager
+from tests.kernels.reference import layer_call
 
 
 @pytest.mark.parametrize(
@@ -91,9 +92,9 @@ def outputs(graph, moving_scale):
     rng = torch.Generator().manual_seed(5)
     x, (weight, v0, v1) = (torch.randn(s, generator=rng).double() for s in ((3, 8, 2, 3), (3, 8)))
     settings = {"groups": 4, "eps": 1e-5}
-    trained, raw = run_eager(graph, x, weight, weight, v0, v1, **settings)
+    trained, raw = run_eager(layer_call(graph, x, weight, weight, v0, v1, **settings))
     moving = [moving_scale * each for each in raw]
-    evaluated, _ = run_eager(graph, x, weight, weight, v0, v1, **settings, moving=moving)
+    evaluated, _ = run_eager(layer_call(graph, x, weight, weight, v0, v1, **settings, moving=moving))
     return trained, evaluated
 
 

@@ -3,14 +3,20 @@
 import torch
 
 from evonorm.graph import Graph
-from evonorm.kernels import run_eager, run_layer
+from evonorm.kernels import THIS_BATCH, LayerCall, MovingMoments, run_eager, run_layer
 
 EPS = 1e-5
 SMALLEST_NORM = 1e-24  # counts as the size of smaller tensors: sigmoid(-1e6) is 1e-38 here, not 0
 
 
-def make_inputs(graph, shape, channels_last=False, dtype=torch.float32, training=True, seed=0):
-    """x, (weight, bias, v0, v1), moving moments or None, and the adjoint of y."""
+def layer_call(graph, x, weight, bias, v0, v1, *, groups, eps=EPS, moving=None):
+    """A call with this batch's moments, or with the moving ones if there are any."""
+    moments = THIS_BATCH if moving is None else MovingMoments(tuple(moving))
+    return LayerCall(graph, x, weight, bias, v0, v1, groups, eps, moments)
+
+
+def make_inputs(graph, shape, channels_last=False, dtype=torch.float32, training=True, seed=0, per_sample=()):
+    """x, (weight, bias, v0, v1), moving moments or None, and the adjoint of y; the affine (C,), or (B, C) if named."""
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*size):
@@ -24,6 +30,8 @@ def make_inputs(graph, shape, channels_last=False, dtype=torch.float32, training
     vectors[2] = vectors[2] if graph.reads("v0") else None
     vectors[3] = vectors[3] if graph.reads("v1") else None
     moving = None if training else [torch.rand(channels, generator=generator) + 0.5 for _ in graph.batch_moments]
+    for place, name in enumerate(("weight", "bias")):
+        vectors[place] = normal(*shape[:2]) if name in per_sample else vectors[place]
     return x, vectors, moving, gy
 
 
@@ -32,7 +40,7 @@ def run_and_differentiate(run, graph, x, vectors, moving, gy, groups, dtype=None
     x = x.detach().clone(memory_format=torch.preserve_format).to(dtype or x.dtype).requires_grad_()
     vectors = [v if v is None else v.detach().clone().to(dtype or v.dtype).requires_grad_() for v in vectors]
     moving = None if moving is None else [m.to(dtype or m.dtype) for m in moving]
-    y, moments = run(graph, x, *vectors, groups=groups, eps=EPS, moving=moving)
+    y, moments = run(layer_call(graph, x, *vectors, groups=groups, moving=moving))
     inputs = [x, *(v for v in vectors if v is not None)]
     gradients = torch.autograd.grad(y, inputs, gy.to(dtype or gy.dtype), allow_unused=True)
     gradients = [torch.zeros_like(i) if g is None else g for i, g in zip(inputs, gradients, strict=True)]
@@ -46,9 +54,11 @@ def errors(found, exact):
     ]
 
 
-def compare(graph: Graph, shape, groups, channels_last=False, training=True, seed=0):
+def compare(graph: Graph, shape, groups, channels_last=False, training=True, seed=0, per_sample=()):
     """(errors of the dispatched kernel, errors of fp32 eager), or None where float64 itself is out of range."""
-    x, vectors, moving, gy = make_inputs(graph, shape, channels_last, training=training, seed=seed)
+    x, vectors, moving, gy = make_inputs(
+        graph, shape, channels_last, training=training, seed=seed, per_sample=per_sample
+    )
     arguments = (graph, x, vectors, moving, gy, groups)
     exact = run_and_differentiate(run_eager, *arguments, dtype=torch.float64)
     if not all(torch.isfinite(e).all() and e.abs().max() < 1e7 for e in exact):
@@ -58,12 +68,14 @@ def compare(graph: Graph, shape, groups, channels_last=False, training=True, see
     return errors(native, exact), errors(eager, exact)
 
 
-def eager_errors_nearby(graph: Graph, shape, groups, channels_last=False, training=True, seed=0):
+def eager_errors_nearby(graph: Graph, shape, groups, channels_last=False, training=True, seed=0, per_sample=()):
     """The largest errors of fp32 eager at the fp32 neighbours of x, tensor by tensor.
 
     Where a result cancels, eager's error at one x is luck: a rounding may happen to go the right way.
     """
-    x, vectors, moving, gy = make_inputs(graph, shape, channels_last, training=training, seed=seed)
+    x, vectors, moving, gy = make_inputs(
+        graph, shape, channels_last, training=training, seed=seed, per_sample=per_sample
+    )
     found = []
     for towards in (-torch.inf, torch.inf):
         arguments = (graph, torch.nextafter(x, torch.tensor(towards)), vectors, moving, gy, groups)

@@ -6,14 +6,16 @@ import torch
 
 from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.kernels.cpu import library
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
+from evonorm.kernels.cpu.program import Home
+from evonorm.kernels.plan import Kind
 
 native = library.find_library()[0]
 pytestmark = pytest.mark.skipif(native is None, reason="the native library is not built")
 
 
 def encoded(formula):
-    return plan(Graph.parse(formula), 1e-5, True).encode()
+    return program_of(Graph.parse(formula), 1e-5, True).encode()
 
 
 def test_nonsense_is_refused():
@@ -37,7 +39,7 @@ def run_program(handle, program, rng):
     x, gy = torch.rand(batch, channels, plane), torch.rand(batch, channels, plane)
     out = torch.empty_like(x)
     saved = torch.zeros(native.saved_floats(handle, batch, channels) + 1)
-    vectors = [torch.rand(channels) for _ in range(64)]
+    vectors = [torch.rand(batch, channels) for _ in range(64)]  # a changed word may make a parameter per sample
     exports = torch.empty(64, channels)
     shape = (batch, channels, plane, 1, int(rng.integers(2)), 0, 1)
     parameters = tuple(v.data_ptr() for v in vectors[: len(program.parameters)])
@@ -52,7 +54,7 @@ def test_changed_words_never_crash():
     rng = np.random.default_rng(5)
     accepted = 0
     for _ in range(60):
-        program = plan(sample_graph(rng), 1e-5, True)
+        program = program_of(sample_graph(rng), 1e-5, True, frozenset(("weight", "bias")[: rng.integers(3)]))
         words = np.frombuffer(program.encode(), dtype=np.int32)
         for _ in range(25):
             changed = words.copy()
@@ -69,7 +71,7 @@ def test_changed_words_never_crash():
 
 
 def test_calls_that_make_no_sense():
-    program = plan(Graph.parse(CATALOG["evonorm-s0"].formula), 1e-5, True)
+    program = program_of(Graph.parse(CATALOG["evonorm-s0"].formula), 1e-5, True)
     handle = native.create(program.encode())
     x, w = torch.rand(2, 8, 4), torch.rand(8)
     pointers = (w.data_ptr(),) * 3
@@ -90,3 +92,21 @@ def test_calls_that_make_no_sense():
         with pytest.raises((TypeError, ValueError)):
             native.forward(*bad)
     native.forward(*good[:-1], 100_000)  # more threads than make sense are fewer threads
+
+
+def test_slots_of_one_parameter_must_agree_and_moments_leave_per_channel():
+    good = np.frombuffer(encoded("x / std_bwh(x)"), dtype=np.int32)
+    first, words = 8, 4  # behind the header come the slots: kind, home, index, constant
+    slots = [good[first + words * i : first + words * (i + 1)] for i in range(good[7])]
+    for number, slot in enumerate(slots):
+        if slot[1] not in (Home.PARAMETER, Home.EXPORT):
+            continue
+        changed = good.copy()
+        changed[first + words * number] = Kind.SAMPLE
+        if slot[1] == Home.EXPORT:
+            with pytest.raises(ValueError):
+                native.create(changed.tobytes())
+        other = next(i for i, each in enumerate(slots) if each[1] == Home.PARAMETER and i != number)
+        changed[first + words * other + 2] = slot[2]
+        with pytest.raises(ValueError):
+            native.create(changed.tobytes())

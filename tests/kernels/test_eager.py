@@ -6,6 +6,7 @@ import torch
 
 from evonorm.graph import CATALOG, PRIMITIVES, Graph, mutate, sample_graph
 from evonorm.kernels import run_eager
+from tests.kernels.reference import layer_call
 
 FORMULAS = {name: entry.formula for name, entry in CATALOG.items() if entry.formula}
 
@@ -15,7 +16,7 @@ def run(text, x, v0=None, v1=None, groups=2, eps=1e-5, moving=None):
     ones, zeros = x.new_ones(channels), x.new_zeros(channels)
     graph = Graph.parse(text) if isinstance(text, str) else text
     v0, v1 = zeros if v0 is None else v0, ones if v1 is None else v1
-    return run_eager(graph, x, ones, zeros, v0, v1, groups=groups, eps=eps, moving=moving)
+    return run_eager(layer_call(graph, x, ones, zeros, v0, v1, groups=groups, eps=eps, moving=moving))
 
 
 def one_channel(*values):
@@ -150,7 +151,7 @@ def test_twice_differentiable(graph):
     vectors = [torch.rand(4, dtype=torch.float64, generator=generator).add(0.5).requires_grad_() for _ in range(4)]
 
     def function(x, weight, bias, v0, v1):
-        return run_eager(graph, x, weight, bias, v0, v1, groups=2, eps=1e-5)[0]
+        return run_eager(layer_call(graph, x, weight, bias, v0, v1, groups=2, eps=1e-5))[0]
 
     torch.autograd.gradcheck(function, (x, *vectors))
     torch.autograd.gradgradcheck(function, (x, *vectors), atol=1e-4)

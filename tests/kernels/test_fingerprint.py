@@ -6,6 +6,7 @@ from evonorm.fitness.free_checks import screen
 from evonorm.graph import CATALOG, PRIMITIVES, Graph, canonical_key, mutate, sample_graph, sample_live_graph
 from evonorm.kernels import run_eager
 from evonorm.kernels.probes.fingerprint import VERSION, fingerprint
+from tests.kernels.reference import layer_call
 from tests.kernels.true_identities import rewritten
 
 KNOWN = [Graph.parse(entry.formula) for entry in CATALOG.values() if entry.formula]
@@ -93,7 +94,7 @@ def outputs_elsewhere(graph):
     )
     v0, v1 = 1.5 * torch.randn(2, 12, dtype=torch.float64, generator=draw)
     x = x * torch.exp(0.5 * scale) + offset
-    return run_eager(graph, x, torch.ones_like(v0), torch.zeros_like(v0), v0, v1, groups=4, eps=1e-5)[0]
+    return run_eager(layer_call(graph, x, torch.ones_like(v0), torch.zeros_like(v0), v0, v1, groups=4, eps=1e-5))[0]
 
 
 def share_that_differs(one, other):

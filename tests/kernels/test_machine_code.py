@@ -11,7 +11,7 @@ import torch
 
 from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.kernels.cpu import library
-from evonorm.kernels.cpu.planner import plan
+from evonorm.layers import NormAct
 from tests.kernels.reference import compare
 
 NATIVE = library.find_library()[0]
@@ -82,17 +82,15 @@ def mapped_bytes(rights):
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="there is no /proc here")
-def test_code_goes_with_its_graph_and_is_never_writable():
-    plan.cache_clear()
+def test_code_goes_with_its_layer_and_is_never_writable():
     gc.collect()
     before, writable = mapped_bytes("r-xp"), mapped_bytes("rwxp")  # torch's convolutions have such pages
-    kept = list(graphs())
-    for graph in kept:
-        library.prepared_layer(graph, 1e-5, True)
+    layers = [NormAct(graph, 8) for graph in graphs()]
+    for layer in layers:
+        library.prepared_layer(layer.kernel_call(torch.ones(2, 8)))
     assert mapped_bytes("r-xp") > before or NATIVE.isa() != "compiled"
     assert mapped_bytes("rwxp") == writable
-    del kept, graph
-    plan.cache_clear()  # it knows the last graphs
+    del layers, layer
     gc.collect()
     assert mapped_bytes("r-xp") == before
 

@@ -10,10 +10,10 @@ from torch.utils.checkpoint import checkpoint
 
 from evonorm.graph import CATALOG, Graph
 from evonorm.kernels import choose, run_eager, run_layer
-from evonorm.kernels.cpu import library
+from evonorm.kernels.cpu import library, native
 from evonorm.kernels.cpu.custom_op import layer_backward, layer_forward
 from evonorm.layers import create_layer
-from tests.kernels.reference import EPS, make_inputs, run_and_differentiate
+from tests.kernels.reference import EPS, layer_call, make_inputs, run_and_differentiate
 
 pytestmark = pytest.mark.skipif(library.find_library()[0] is None, reason="the native library is not built")
 
@@ -53,10 +53,10 @@ def test_threads_share_the_channels_of_few_samples(graph, shape, channels_last):
 
 @pytest.mark.parametrize("isa", ["compiled", "portable", "avx2", "avx512"])
 def test_every_instruction_set_of_this_machine_agrees(isa):
-    native = library.find_library()[0]
-    best = native.isa()
+    engine = library.find_library()[0]
+    best = engine.isa()
     try:
-        native.force_isa(isa)
+        engine.force_isa(isa)
     except ValueError:
         pytest.skip(f"this machine cannot run {isa}")
     try:
@@ -69,7 +69,7 @@ def test_every_instruction_set_of_this_machine_agrees(isa):
                     for a, b in zip(found, exact, strict=True):
                         torch.testing.assert_close(a.double(), b, rtol=1e-3, atol=1e-4)
     finally:
-        native.force_isa(best)
+        engine.force_isa(best)
 
 
 @pytest.mark.parametrize("name", ["evonorm-b0", "evonorm-s0"])
@@ -108,10 +108,8 @@ def test_only_x_and_small_rows_are_kept():
 
 def test_no_saved_buffer_without_gradients(monkeypatch):
     seen = []
-    real = choose.run_native.__globals__["launch_forward"]
-    monkeypatch.setitem(
-        choose.run_native.__globals__, "launch_forward", lambda *a, keep: seen.append(keep) or real(*a, keep=keep)
-    )
+    real = native.launch_forward
+    monkeypatch.setattr(native, "launch_forward", lambda *a, keep: seen.append(keep) or real(*a, keep=keep))
     with torch.no_grad():
         create_layer("evonorm-b0", 8)(torch.randn(2, 8, 4, 4))
     assert seen == [False]
@@ -146,8 +144,8 @@ def test_strided_expanded_and_empty_inputs():
         ):
             vectors = [torch.rand(x.shape[1]) + 0.5 for _ in range(2)]
             arguments = (graph, x, *vectors, None, torch.rand(x.shape[1]))
-            eager = run_eager(*arguments, groups=4, eps=EPS)[0]
-            native = run_layer(*arguments, groups=4, eps=EPS)[0]
+            eager = run_eager(layer_call(*arguments, groups=4, eps=EPS))[0]
+            native = run_layer(layer_call(*arguments, groups=4, eps=EPS))[0]
             torch.testing.assert_close(native, eager, rtol=1e-4, atol=1e-5)
     x = torch.randn(4, 16, 6, 6, requires_grad=True)
     layer = create_layer("evonorm-s0", 16)
@@ -215,12 +213,10 @@ def test_operator_and_autograd_node_agree():
         x, vectors, moving, gy = make_inputs(graph, (3, 20, 6, 5), True, training=training)
         node = run_and_differentiate(run_layer, graph, x, vectors, moving, gy, 4)
 
-        def operator(graph, x, *vectors, groups, eps, moving):
-            y, _, exports = layer_forward(
-                x, *vectors, moving or [], graph.encode(), groups, eps, training=moving is None
-            )
-            rows = library.prepared_layer(graph, eps, moving is None).export_rows
-            return y, tuple(exports[row] for row in rows)
+        def operator(call, training=training):
+            settings = (list(call.moving), call.graph.encode(), call.groups, call.eps)
+            y, _, exports = layer_forward(*call[1:6], *settings, training=training)
+            return y, tuple(exports[row] for row in library.prepared_layer(call).export_rows)
 
         for a, b in zip(node, run_and_differentiate(operator, graph, x, vectors, moving, gy, 4), strict=True):
             assert torch.equal(a, b)
@@ -259,7 +255,7 @@ def test_compile_and_export_see_one_operator(name):
 def test_functional_transforms_fall_back_to_eager():
     x = torch.randn(3, 8, 4, 4)
     w, b = torch.ones(8), torch.zeros(8)
-    gradient = torch.func.grad(lambda x: run_layer(S0, x, w, b, None, w, groups=4, eps=EPS)[0].sum())(x)
+    gradient = torch.func.grad(lambda x: run_layer(layer_call(S0, x, w, b, None, w, groups=4, eps=EPS))[0].sum())(x)
     expected = run_and_differentiate(run_layer, S0, x, [w, b, None, w], None, torch.ones_like(x), 4)[1]
     torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-5)
 
@@ -267,36 +263,44 @@ def test_functional_transforms_fall_back_to_eager():
 class TestBadInput:
     def test_parameters_of_the_wrong_size(self):
         with pytest.raises(ValueError, match="8 channels"):
-            run_layer(S0, torch.randn(2, 8, 3, 3), torch.ones(9), torch.ones(8), None, torch.ones(8), groups=4, eps=EPS)
+            run_layer(
+                layer_call(
+                    S0, torch.randn(2, 8, 3, 3), torch.ones(9), torch.ones(8), None, torch.ones(8), groups=4, eps=EPS
+                )
+            )
         with pytest.raises(ValueError, match="Parameters are"):
             run_layer(
-                B0,
-                torch.randn(2, 8, 3, 3),
-                *[torch.ones(8)] * 2,
-                None,
-                torch.ones(8),
-                groups=4,
-                eps=EPS,
-                moving=[torch.ones(3)],
+                layer_call(
+                    B0,
+                    torch.randn(2, 8, 3, 3),
+                    *[torch.ones(8)] * 2,
+                    None,
+                    torch.ones(8),
+                    groups=4,
+                    eps=EPS,
+                    moving=[torch.ones(3)],
+                )
             )
 
     def test_missing_parameters_and_moments(self):
         x, w = torch.randn(2, 8, 3, 3), torch.ones(8)
         with pytest.raises(ValueError, match="v1"):
-            run_layer(S0, x, w, w, None, None, groups=4, eps=EPS)
+            run_layer(layer_call(S0, x, w, w, None, None, groups=4, eps=EPS))
         with pytest.raises(ValueError, match="moving"):
-            run_layer(B0, x, w, w, None, w, groups=4, eps=EPS, moving=[])
+            run_layer(layer_call(B0, x, w, w, None, w, groups=4, eps=EPS, moving=[]))
 
     def test_groups_that_do_not_divide(self):
         with pytest.raises(ValueError, match="out of range"):
-            run_layer(S0, torch.randn(2, 8, 3, 3), *[torch.ones(8)] * 2, None, torch.ones(8), groups=3, eps=EPS)
+            run_layer(
+                layer_call(S0, torch.randn(2, 8, 3, 3), *[torch.ones(8)] * 2, None, torch.ones(8), groups=3, eps=EPS)
+            )
 
     def test_meta_tensors_go_to_eager(self):
         x = torch.randn(2, 8, 3, 3, device="meta")
         w = torch.ones(8, device="meta")
-        assert run_layer(S0, x, w, w, None, w, groups=4, eps=EPS)[0].shape == x.shape
+        assert run_layer(layer_call(S0, x, w, w, None, w, groups=4, eps=EPS))[0].shape == x.shape
         with pytest.raises(RuntimeError, match="device"):
-            run_layer(S0, torch.randn(2, 8, 3, 3), w, w, None, w, groups=4, eps=EPS)
+            run_layer(layer_call(S0, torch.randn(2, 8, 3, 3), w, w, None, w, groups=4, eps=EPS))
 
 
 class TestDispatch:
@@ -304,11 +308,11 @@ class TestDispatch:
         x, w = torch.randn(2, 8, 3, 3, requires_grad=True), torch.ones(8)
         arguments = {"groups": 4, "eps": EPS}
         monkeypatch.setattr(choose, "forced_kernel", "eager")
-        assert "FusedLayer" not in run_layer(S0, x, w, w, None, w, **arguments)[0].grad_fn.name()
+        assert "FusedLayer" not in run_layer(layer_call(S0, x, w, w, None, w, **arguments))[0].grad_fn.name()
         monkeypatch.setattr(choose, "forced_kernel", "native")
-        assert "FusedLayer" in run_layer(S0, x, w, w, None, w, **arguments)[0].grad_fn.name()
+        assert "FusedLayer" in run_layer(layer_call(S0, x, w, w, None, w, **arguments))[0].grad_fn.name()
         with pytest.raises(TypeError, match="float64"):
-            run_layer(S0, x.double(), w, w, None, w, **arguments)
+            run_layer(layer_call(S0, x.double(), w, w, None, w, **arguments))
         with pytest.raises(ValueError, match="eager, native, compile"):
             choose.read_forced_kernel("fast")
 

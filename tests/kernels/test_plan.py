@@ -6,14 +6,14 @@ import pytest
 from evonorm.graph import CATALOG, Graph, Node, sample_graph, sample_live_graph
 from evonorm.graph.graph import INITIAL_NODES
 from evonorm.kernels.cpu.opcodes import OPCODES
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
 from evonorm.kernels.cpu.program import Home, Mode
-from evonorm.kernels.plan.rewrite import typed_values
+from evonorm.kernels.plan.rewrite import make_plan
 from evonorm.kernels.plan.values import Kind
 
 
 def planned(formula, training=True):
-    return plan(Graph.parse(formula), 1e-5, training)
+    return program_of(Graph.parse(formula), 1e-5, training)
 
 
 def passes(phases):
@@ -48,7 +48,7 @@ def test_names_and_order_of_nodes_do_not_matter():
     graphs += [graph for graph in (sample_graph(rng) for _ in range(100)) if graph.reads("x")]
     for graph in graphs:
         twin = shuffled(graph, rng)
-        one, other = plan(graph, 1e-5, True), plan(twin, 1e-5, True)
+        one, other = program_of(graph, 1e-5, True), program_of(twin, 1e-5, True)
         if len(graph.batch_moments) < 2:  # with several, they are exported in the graph's own order
             assert one.encode() == other.encode(), (graph.encode(), twin.encode())
         assert instructions(one.forward) == instructions(other.forward)
@@ -60,7 +60,7 @@ def test_every_graph_can_be_planned():
     for _ in range(1500):
         graph = sample_live_graph(rng)
         for training in (True, False):
-            assert plan(graph, 1e-5, training).backward
+            assert program_of(graph, 1e-5, training).backward
 
 
 def test_passes_of_the_papers_layers():
@@ -108,7 +108,7 @@ def test_rewrites(formula, same):
 
 def test_moments_of_what_does_not_vary_are_no_moments():
     for formula in ("x * std_wh(v1)", "x * rms_wh(v1)", "x * std_whcg(mean_whc(x) * 0)", "x * std_bwh(v1)"):
-        typed = typed_values(Graph.parse(formula), 1e-5, True)
+        typed = make_plan(Graph.parse(formula), 1e-5, True)
         assert not [v for v in typed.values if v.moment in ("std", "rms")], formula
 
 
@@ -134,7 +134,7 @@ def test_a_divisor_that_cannot_vanish_is_not_guarded():
 def test_random_programs_hold_together():
     rng = np.random.default_rng(11)
     for _ in range(300):
-        program = plan(sample_graph(rng, nodes=int(rng.integers(1, 30))), 1e-5, bool(rng.integers(2)))
+        program = program_of(sample_graph(rng, nodes=int(rng.integers(1, 30))), 1e-5, bool(rng.integers(2)))
         for tiles in passes(program.forward) + passes(program.backward):
             written = {0, 1, 2} | set(range(3 + tiles.temporaries, 3 + tiles.temporaries + len(tiles.loads)))
             for i in tiles.instructions:

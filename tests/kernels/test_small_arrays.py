@@ -5,6 +5,7 @@ import torch
 from evonorm.graph import CATALOG, PRIMITIVES, Graph, sample_graph, sample_live_graph
 from evonorm.kernels import run_eager
 from evonorm.kernels.probes.small_arrays import Probes, run_small
+from tests.kernels.reference import layer_call
 
 PROBES, SIDE, CHANNELS_OF_GROUP, SAMPLES, GROUPS = 2, 3, 2, 3, 4
 
@@ -31,7 +32,7 @@ def eagerly(graph, probes, p):
     x = as_images(probes.x[p]).requires_grad_()
     one, zero = torch.ones(x.shape[1], dtype=x.dtype), torch.zeros(x.shape[1], dtype=x.dtype)
     v0, v1 = as_vector(probes.v0[p]), as_vector(probes.v1[p])
-    y, _ = run_eager(graph, x, one, zero, v0, v1, groups=GROUPS, eps=1e-5)
+    y, _ = run_eager(layer_call(graph, x, one, zero, v0, v1, groups=GROUPS, eps=1e-5))
     y.backward(as_images(probes.output_gradient[p]))
     return y.detach(), x.grad
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from evonorm.graph import CATALOG, Graph, sample_graph
-from evonorm.kernels.cpu.planner import plan
+from evonorm.kernels.cpu.planner import program_of
 
 
 def main(path: str) -> None:
@@ -16,8 +16,8 @@ def main(path: str) -> None:
     graphs += [sample_graph(rng, nodes=int(rng.integers(25, 61))) for _ in range(60)]
     with Path(path).open("wb") as file:
         for graph in graphs:
-            for training in (True, False):
-                encoded = plan(graph, 1e-5, training).encode()
+            for training, per_sample in ((True, ()), (False, ()), (True, ("weight", "bias")), (False, ("bias",))):
+                encoded = program_of(graph, 1e-5, training, frozenset(per_sample)).encode()
                 file.write(np.int32(len(encoded) // 4).tobytes() + encoded)
 
 

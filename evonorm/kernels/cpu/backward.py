@@ -2,53 +2,31 @@
 
 Adjoint of a moment A over a set of N elements, with S = (sum of A's adjoint over the set) / N: every element t gets
     mean: S;   rms: t * S / A;   std: (t - mean) * S / A,
-one instruction, with the coefficient S or S / A a small value. Levels mirror the forward rule: an adjoint of a
-per-channel value needs the sums of all samples (a new phase), that of a per-sample value the sums of its sample (a new
-stage). What flows into x is added to grad_x in the first pass in which it is complete, so that the last pass is often
-just grad_x += (x - mean) * coefficient.
+one instruction, with the coefficient S or S / A a small value. What flows into x is added to grad_x in the first pass
+in which it is complete, so that the last pass is often just grad_x += (x - mean) * coefficient.
 """
 
 from evonorm.kernels.cpu.backward_pass import BackwardPass
-from evonorm.kernels.cpu.forward import Level, elementwise_step
+from evonorm.kernels.cpu.forward import elementwise_step
 from evonorm.kernels.cpu.program import INDEX_SETS, MOMENTS, Mode, Phase, Stage, Step, StepType
 from evonorm.kernels.cpu.slots import Slots
 from evonorm.kernels.plan.adjoints import ADJOINTS
-from evonorm.kernels.plan.rewrite import Typed
+from evonorm.kernels.plan.levels import Use
+from evonorm.kernels.plan.plan import Plan
 from evonorm.kernels.plan.values import Kind
-
-Use = tuple[int, int]  # a value, and which of its inputs
-
-
-def backward_levels(typed: Typed) -> dict[int, Level]:
-    """When the adjoint of each value that needs one is complete."""
-    levels: dict[int, Level] = {}
-    for number in range(len(typed.values) - 1, -1, -1):
-        value = typed.values[number]
-        users = [user for user, _ in typed.users[number] if user in levels]
-        if value.needs_grad and (users or number == typed.output):
-            levels[number] = max((_level_after(typed, value.kind, u, levels[u]) for u in users), default=(0, 0))
-    return levels
-
-
-def _level_after(typed: Typed, kind: Kind, user: int, level: Level) -> Level:
-    user_kind = typed.values[user].kind
-    if kind == Kind.CHANNEL and user_kind > Kind.CHANNEL:
-        return (level[0] + 1, 0)
-    if kind == Kind.SAMPLE and user_kind == Kind.FULL:
-        return (level[0], level[1] + 1)
-    return level
 
 
 class Backward:
     """Builds the backward phases in the order in which they run, so that a first write is known as such."""
 
-    def __init__(self, typed: Typed, slots: Slots, x: int | None) -> None:
-        self.typed, self.slots, self.x = typed, slots, x
-        self.levels = backward_levels(typed)
+    def __init__(self, plan: Plan, slots: Slots) -> None:
+        self.plan, self.slots = plan, slots
+        self.levels = plan.backward_levels
         self.written: set[int] = set()  # slots of adjoints that hold something
         self.recompute: set[int] = set()  # small values that backward reads
         self.wrote_out = False
-        self.pending: list[Use] = [use for use in typed.users[x] if use[0] in self.levels] if x is not None else []
+        users_of_x = () if plan.x is None else plan.users[plan.x]
+        self.pending: list[Use] = [use for use in users_of_x if use[0] in self.levels]
 
     def phases(self) -> list[Phase]:
         last = max(self.levels.values(), default=(0, 0))
@@ -60,7 +38,7 @@ class Backward:
         return phases
 
     def _phase(self, phase: int, last_stage: int) -> Phase:
-        small = [n for n in sorted(self.levels, reverse=True) if self.typed.values[n].kind < Kind.FULL]
+        small = [n for n in sorted(self.levels, reverse=True) if self.plan.values[n].kind < Kind.FULL]
         at = {n for n in small if self.levels[n][0] == phase}
         channels = [s for n in small if n in at and self._is_channel(n) for s in self._channel_steps(n)]
         stages = []
@@ -72,7 +50,7 @@ class Backward:
         return Phase(channels, stages)
 
     def _is_channel(self, number: int) -> bool:
-        return self.typed.values[number].kind == Kind.CHANNEL
+        return self.plan.values[number].kind == Kind.CHANNEL
 
     def small_value(self, number: int) -> int:
         """The slot of a small value that backward reads; computed again unless it was kept."""
@@ -94,7 +72,7 @@ class Backward:
 
     def _small_steps(self, number: int) -> list[Step]:
         """From the complete adjoint of a small value to its inputs' adjoints, or to the coefficient of a moment."""
-        value = self.typed.values[number]
+        value = self.plan.values[number]
         adjoint = self.slots.adjoint(number)
         steps = []
         if adjoint not in self.written:
@@ -110,7 +88,7 @@ class Backward:
         return steps
 
     def _input(self, number: int, letter: str) -> int:
-        return self.typed.values[number].inputs["abc".index(letter)]
+        return self.plan.values[number].inputs["abc".index(letter)]
 
     def _small_target(self, user: int, number: int) -> int:
         """A per-channel adjoint collects rows from per-sample users and sums from per-channel ones."""
@@ -118,9 +96,9 @@ class Backward:
         return self.slots.adjoint(number) if both_channel else self.slots.adjoint_rows(number)
 
     def _moment_step(self, number: int, adjoint: int) -> Step:
-        value = self.typed.values[number]
+        value = self.plan.values[number]
         source = value.inputs[0]
-        small = self.typed.values[source].kind < Kind.FULL and source in self.levels
+        small = self.plan.values[source].kind < Kind.FULL and source in self.levels
         target = self._small_target(number, source) if small else -1
         fields = (
             MOMENTS[value.moment],
@@ -141,13 +119,13 @@ class Backward:
         stack = list(self.recompute)
         while stack:
             number = stack.pop()
-            if number not in needed and self.typed.values[number].inputs and self.typed.values[number].op != "moment":
+            if number not in needed and self.plan.values[number].inputs and self.plan.values[number].op != "moment":
                 needed.add(number)
-                stack += self.typed.values[number].inputs
+                stack += self.plan.values[number].inputs
         channels: list[Step] = []
         rows: list[Step] = []
         for number in sorted(needed):
-            value = self.typed.values[number]
+            value = self.plan.values[number]
             operands = [self.slots.value(i) for i in value.inputs]
             step = elementwise_step(value.op, Mode.WRITE, self.slots.value(number), operands)
             (rows if value.kind == Kind.SAMPLE else channels).append(step)

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from evonorm.kernels.cpu.forward import full_closure, full_symbol
+from evonorm.kernels.cpu.forward import full_symbol
 from evonorm.kernels.cpu.fuse import fuse
 from evonorm.kernels.cpu.program import Mode, Pass
 from evonorm.kernels.cpu.tiles import GY, OUT, Symbol, SymbolicInstruction, accumulator_symbol, allocate, slot_symbol
 from evonorm.kernels.plan.adjoints import ADJOINTS, DIVISIONS, divisor_adjoint
-from evonorm.kernels.plan.values import Kind
+from evonorm.kernels.plan.levels import Level
 
 if TYPE_CHECKING:
     from evonorm.kernels.cpu.backward import Backward
@@ -16,59 +16,56 @@ if TYPE_CHECKING:
 class BackwardPass:
     """Adjoints flow from gy down to what is complete at this level: sums for small values, parts of grad_x."""
 
-    def __init__(self, plan: "Backward", level: tuple[int, int]) -> None:
-        self.plan, self.typed, self.level = plan, plan.typed, level
+    def __init__(self, backward: "Backward", level: Level) -> None:
+        self.backward, self.plan, self.level = backward, backward.plan, level
         self.code: list[SymbolicInstruction] = []
-        self.holds: set[Symbol] = {OUT} if plan.wrote_out else set()
+        self.holds: set[Symbol] = {OUT} if backward.wrote_out else set()
         self.values_needed: set[int] = set()
         self.reciprocals: set[int] = set()
         self.accumulator_modes: dict[int, Mode] = {}
 
     def build(self) -> Pass | None:
         """The pass, or None if nothing completes here."""
-        plan = self.plan
+        backward = self.backward
         self.reduced = {
             (number, position)
-            for number, level in plan.levels.items()
-            if level == self.level and self._is_full(number)
-            for position, i in enumerate(self.typed.values[number].inputs)
-            if not self._is_full(i) and i in plan.levels
+            for number, level in backward.levels.items()
+            if level == self.level and self.plan.is_full(number)
+            for position, i in enumerate(self.plan.values[number].inputs)
+            if not self.plan.is_full(i) and i in backward.levels
         }
-        if not self.reduced and (plan.x is None or plan.levels.get(plan.x) != self.level):
+        if not self.reduced and (self.plan.x is None or backward.levels.get(self.plan.x) != self.level):
             return None
-        self.now = [use for use in plan.pending if plan.levels[use[0]] <= self.level]
-        plan.pending = [use for use in plan.pending if use not in self.now]
+        self.now = [use for use in backward.pending if backward.levels[use[0]] <= self.level]
+        backward.pending = [use for use in backward.pending if use not in self.now]
         self.required = self._required()
         for number in sorted(self.required, reverse=True):
             self._flow_into(number)
             self._flow_out_of(number)
         for user, _ in self.now:
-            if self.typed.values[user].op == "moment":
-                self._from_moment(user, plan.x)
-        plan.wrote_out = OUT in self.holds
+            if self.plan.values[user].op == "moment":
+                self._from_moment(user, self.plan.x)
+        backward.wrote_out = OUT in self.holds
         return allocate(fuse(self._value_code() + self.code, []), [], self.accumulator_modes)
-
-    def _is_full(self, number: int) -> bool:
-        return self.typed.values[number].kind == Kind.FULL
 
     def _required(self) -> set[int]:
         """Full values whose adjoint is needed here: with all full users, up to the output."""
         required: set[int] = set()
-        stack = [number for number, _ in self.reduced] + [user for user, _ in self.now if self._is_full(user)]
+        stack = [number for number, _ in self.reduced] + [user for user, _ in self.now if self.plan.is_full(user)]
         while stack:
             number = stack.pop()
             if number not in required:
                 required.add(number)
-                stack += [user for user, _ in self.typed.users[number] if self._is_full(user)]
+                stack += [user for user, _ in self.plan.users[number] if self.plan.is_full(user)]
         return required
 
     def _flow_into(self, number: int) -> None:
-        for user, _ in self.typed.users[number]:
-            if self.typed.values[user].op == "moment" and user in self.plan.levels:
+        for user, _ in self.plan.users[number]:
+            if self.plan.values[user].op == "moment" and user in self.backward.levels:
                 self._from_moment(user, number)
 
     def _flow_out_of(self, number: int) -> None:
-        value = self.typed.values[number]
+        value = self.plan.values[number]
         targets = [(position, self._target(number, position)) for position in range(len(value.inputs))]
         wanted = {position: target for position, target in targets if target is not None}
         if value.op in DIVISIONS:
@@ -94,28 +91,28 @@ class BackwardPass:
             self._emit("mul", h, g, r)
             if 0 in wanted:
                 self._emit("copy", wanted[0], h)
-        divisor = self.typed.values[number].inputs[1]
-        op = divisor_adjoint(self.typed.values[divisor])
+        divisor = self.plan.values[number].inputs[1]
+        op = divisor_adjoint(self.plan.values[divisor])
         guard = [self._value(divisor)] if op == "neg_mul_guarded" else []
         self._emit(op, wanted[1], h, self._value(number), *guard)
 
     def _target(self, number: int, position: int) -> Symbol | None:
         """The register that what flows into this input is added to, if that happens in this pass."""
-        i = self.typed.values[number].inputs[position]
+        i = self.plan.values[number].inputs[position]
         if i == self.plan.x:
             return OUT if (number, position) in self.now else None
-        if self._is_full(i):
+        if self.plan.is_full(i):
             return self._adjoint(i) if i in self.required else None
         if (number, position) not in self.reduced:
             return None
-        slot = self.plan.slots.adjoint_rows(i)
+        slot = self.backward.slots.adjoint_rows(i)
         if slot not in self.accumulator_modes:
-            self.accumulator_modes[slot] = self.plan.mode_for(slot)
+            self.accumulator_modes[slot] = self.backward.mode_for(slot)
         return accumulator_symbol(slot)
 
     def _from_moment(self, moment: int, number: int | None) -> None:
         assert number is not None
-        value, slots = self.typed.values[moment], self.plan.slots
+        value, slots = self.plan.values[moment], self.backward.slots
         target = self._adjoint(number)
         coefficient = slot_symbol(slots.coefficient(moment))
         if value.moment == "mean":
@@ -126,15 +123,15 @@ class BackwardPass:
             self._emit("sub_mul", target, self._value(number), slot_symbol(slots.mean(moment)), coefficient)
 
     def _adjoint(self, number: int) -> Symbol:
-        if number == self.typed.output:
+        if number == self.plan.output:
             return GY
         return OUT if number == self.plan.x else ("adjoint", number)
 
     def _value(self, number: int) -> Symbol:
-        if not self._is_full(number):
-            return slot_symbol(self.plan.small_value(number))
+        if not self.plan.is_full(number):
+            return slot_symbol(self.backward.small_value(number))
         self.values_needed.add(number)
-        return full_symbol(self.typed, number)
+        return full_symbol(self.plan, number)
 
     def _emit(self, op: str, dst: Symbol, *operands: Symbol) -> None:
         if dst[0] == "accumulator":
@@ -146,11 +143,11 @@ class BackwardPass:
 
     def _value_code(self) -> list[SymbolicInstruction]:
         """The values that adjoints read, computed again; a quotient is formed with the reciprocal it shares."""
-        divisors = [self.typed.values[number].inputs[1] for number in self.reciprocals]
-        read = full_closure(self.typed, [*self.values_needed, *divisors])
+        divisors = [self.plan.values[number].inputs[1] for number in self.reciprocals]
+        read = self.plan.full_closure([*self.values_needed, *divisors])
         code = []
         for number in sorted({*read, *self.reciprocals}):
-            value, shared = self.typed.values[number], number in self.reciprocals
+            value, shared = self.plan.values[number], number in self.reciprocals
             if shared:
                 op = "recip_plain" if value.op == "div_plain" else "recip"
                 divisor = self._value(value.inputs[1])
@@ -160,12 +157,12 @@ class BackwardPass:
             op, inputs = value.op, [self._value(i) for i in value.inputs]
             if shared and not self._must_be_exact(number):
                 op, inputs[1] = "mul", ("reciprocal", number)
-            code.append(SymbolicInstruction(op, Mode.WRITE, full_symbol(self.typed, number), tuple(inputs)))
+            code.append(SymbolicInstruction(op, Mode.WRITE, full_symbol(self.plan, number), tuple(inputs)))
         return code
 
     def _must_be_exact(self, number: int) -> bool:
         """Whether a quotient must be a true division: forward's very value for t - mean, and 1 for x / max(x, ...)."""
-        numerator, divisor = self.typed.values[number].inputs
-        above = {n for n in (numerator, *self.typed.values[numerator].inputs) if self._is_full(n)}
-        divides_itself = bool(above & {divisor, *self.typed.values[divisor].inputs})
-        return divides_itself or not self._is_full(divisor) or number in self.typed.behind_moments
+        numerator, divisor = self.plan.values[number].inputs
+        above = {n for n in (numerator, *self.plan.values[numerator].inputs) if self.plan.is_full(n)}
+        divides_itself = bool(above & {divisor, *self.plan.values[divisor].inputs})
+        return divides_itself or not self.plan.is_full(divisor) or number in self.plan.behind_moments

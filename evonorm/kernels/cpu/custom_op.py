@@ -10,22 +10,23 @@ import torch
 from torch import Tensor
 
 from evonorm.graph import Graph
-from evonorm.kernels.cpu.library import PITCH, PreparedLayer, find_library, prepared_layer
-from evonorm.kernels.cpu.native import dense_layout, launch_backward, launch_forward, like_layout
+from evonorm.kernels.call import LayerCall, MovingMoments, Result, check_shapes
+from evonorm.kernels.cpu.library import PITCH, PreparedLayer, prepare_layer, why_not_native
+from evonorm.kernels.cpu.native import (
+    dense_layout,
+    launch_backward,
+    launch_forward,
+    like_layout,
+    unfit,
+)
 
 
 @lru_cache(maxsize=1024)
-def decode_graph(text: str) -> Graph:
-    """Operators take text; the graph behind it is made once."""
-    return Graph.decode(text)
-
-
-def layer_of(text: str, eps: float, training: bool) -> PreparedLayer:
-    layer = prepared_layer(decode_graph(text), eps, training)
+def layer_of(text: str, eps: float, training: bool, weights: int, biases: int) -> PreparedLayer:
+    """Operators take text; the layer behind it, for an affine with this many axes, is prepared once."""
+    layer = prepare_layer(Graph.decode(text), eps, training, weights, biases)
     if layer is None:
-        raise RuntimeError(
-            f"the native kernel cannot run this layer: {find_library()[1] or 'it is beyond its limits'}."
-        )
+        raise RuntimeError(f"the native kernel cannot run this layer: {why_not_native()}.")
     return layer
 
 
@@ -43,9 +44,10 @@ def layer_forward(
     training: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """y, the rows kept for backward, the raw batch moments (exports, C)."""
-    layer = layer_of(graph, eps, training)
+    layer = layer_of(graph, eps, training, weight.ndim, bias.ndim)
     x, layout = dense_layout(x)
-    y, saved, exports = launch_forward(layer, x, (weight, bias, v0, v1, *moving), layout, groups, keep=True)
+    vectors = [None if each is None else each.contiguous() for each in (weight, bias, v0, v1, *moving)]
+    y, saved, exports = launch_forward(layer, x, vectors, layout, groups, keep=True)
     channels = x.shape[1]
     if saved is None:
         saved = weight.new_empty(0)
@@ -58,7 +60,7 @@ def layer_forward(
 def _(
     x: Tensor,
     weight: Tensor,
-    bias: Tensor,  # noqa: ARG001
+    bias: Tensor,
     v0: Tensor | None,  # noqa: ARG001
     v1: Tensor | None,  # noqa: ARG001
     moving: list[Tensor],  # noqa: ARG001
@@ -67,7 +69,7 @@ def _(
     eps: float,
     training: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    layer = layer_of(graph, eps, training)
+    layer = layer_of(graph, eps, training, weight.ndim, bias.ndim)
     saved = weight.new_empty(layer.saved_floats(x.shape[0], x.shape[1]))
     return torch.empty_like(dense_layout(x)[0]), saved, weight.new_empty((layer.exports, x.shape[1]))
 
@@ -88,10 +90,10 @@ def layer_backward(
     training: bool,
 ) -> list[Tensor]:
     """The gradients of x and of those of (weight, bias, v0, v1) that the layer reads, in this order."""
-    layer = layer_of(graph, eps, training)
+    layer = layer_of(graph, eps, training, weight.ndim, bias.ndim)
     x, layout = dense_layout(x)
     kept = saved if saved.numel() else None
-    vectors = (weight, bias, v0, v1, *moving)
+    vectors = [None if each is None else each.contiguous() for each in (weight, bias, v0, v1, *moving)]
     grad_x, gradients = launch_backward(layer, x, like_layout(gy, layout), kept, vectors, layout, groups)
     return [grad_x, *(each for each in gradients if each is not None)]
 
@@ -111,9 +113,10 @@ def _(
     eps: float,
     training: bool,
 ) -> list[Tensor]:
-    layer = layer_of(graph, eps, training)
+    layer = layer_of(graph, eps, training, weight.ndim, bias.ndim)
     vectors = (weight, bias, v0, v1)
-    read = [torch.empty_like(vectors[i]) for i in sorted(layer.gradients)]  # type: ignore[arg-type]
+    dense = torch.contiguous_format
+    read = [torch.empty_like(vectors[i], memory_format=dense) for i in sorted(layer.gradients)]  # type: ignore[arg-type]
     return [torch.empty_like(dense_layout(x)[0]), *read]
 
 
@@ -130,10 +133,58 @@ def _differentiate(ctx: Any, gy: Tensor | None, *_: object) -> tuple[Any, ...]:
     gradients: list[Tensor | None] = [None] * 5
     if gy is not None:
         found = layer_backward(gy, x, weight, bias, v0, v1, saved, moving, graph, groups, eps, training)
-        read = sorted(layer_of(graph, eps, training).gradients)
+        read = sorted(layer_of(graph, eps, training, weight.ndim, bias.ndim).gradients)
         for place, gradient in zip((0, *(i + 1 for i in read)), found, strict=True):
             gradients[place] = gradient
     return (*gradients, [None] * len(moving), None, None, None, None)
 
 
 layer_forward.register_autograd(_differentiate, setup_context=_keep)
+
+
+def refuses_operator(call: LayerCall) -> str | None:
+    """Takes what the native kernel takes, while torch compiles or exports; a Python operator is slow elsewhere."""
+    if not torch.compiler.is_compiling():
+        return "torch is not compiling or exporting"
+    reason = unfit(call)
+    if reason is None and native_export_rows(*_prepared_by(call)) is None:
+        return why_not_native()
+    return reason
+
+
+def run_operator(call: LayerCall) -> Result:
+    """The layer as one operator in a graph that torch is compiling or exporting."""
+    check_shapes(call)
+    rows = native_export_rows(*_prepared_by(call))
+    assert rows is not None
+    v0, v1 = [None if each is None else each.float() for each in (call.v0, call.v1)]
+    moving = [each.float() for each in call.moving]
+    training = not isinstance(call.moments, MovingMoments)
+    y, _, exports = layer_forward(
+        call.x,
+        call.weight.float(),
+        call.bias.float(),
+        v0,
+        v1,
+        moving,
+        call.graph.encode(),
+        call.groups,
+        call.eps,
+        training,
+    )
+    moments = exports.detach()  # an operator's results all count as differentiable
+    return y, tuple([moments[row] for row in rows])
+
+
+def _prepared_by(call: LayerCall) -> tuple[Graph, float, bool, int, int]:
+    return call.graph, call.eps, not isinstance(call.moments, MovingMoments), call.weight.ndim, call.bias.ndim
+
+
+def native_export_rows(graph: Graph, eps: float, training: bool, weights: int, biases: int) -> tuple[int, ...] | None:
+    """Where the operator puts each batch moment; None if it cannot run this layer. Asked while tracing, not traced."""
+    layer = prepare_layer(graph, eps, training, weights, biases)
+    return None if layer is None else layer.export_rows
+
+
+# What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
+native_export_rows._dynamo_marked_constant = True  # type: ignore[attr-defined]

@@ -4,11 +4,13 @@ import warnings
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from evonorm.graph import Graph
+from evonorm.kernels.call import LayerCall, MovingMoments
 from evonorm.kernels.cpu.opcodes import OPCODES
-from evonorm.kernels.cpu.planner import plan
-from evonorm.kernels.plan.values import Kind
+from evonorm.kernels.cpu.planner import program_of
+from evonorm.kernels.plan.values import PARAMETERS, Kind
 
 PITCH = 16  # rows of small values are padded to this many floats
 
@@ -40,10 +42,12 @@ def library_or_warning() -> ModuleType | None:
 
 
 class PreparedLayer:
-    """A graph's program inside the library, and what a call must bring along. Made once per graph, eps and mode."""
+    """A graph's program inside the library, and what a call must bring along."""
 
     __slots__ = (
+        "__weakref__",
         "channel_rows",
+        "eps",
         "export_rows",
         "exports",
         "gradients",
@@ -52,16 +56,17 @@ class PreparedLayer:
         "library",
         "parameters",
         "sample_rows",
+        "training",
         "writes_grad_x",
     )
 
-    def __init__(self, library: Any, graph: Graph, eps: float, training: bool) -> None:
-        program = plan(graph, eps, training)
+    def __init__(self, library: Any, graph: Graph, eps: float, training: bool, per_sample: frozenset[str]) -> None:
+        program = program_of(graph, eps, training, per_sample)
         self.library = library
-        self.graph = graph
+        self.graph, self.eps, self.training = graph, eps, training
         self.handle = library.create(program.encode())
         # a name -> its place among (weight, bias, v0, v1, moving ...)
-        order = ("weight", "bias", "v0", "v1", *(f"moving{i}" for i in range(len(graph.batch_moments))))
+        order = (*PARAMETERS, *(f"moving{i}" for i in range(len(graph.batch_moments))))
         self.parameters = tuple(order.index(name) for name in program.parameters)
         self.gradients = tuple(order.index(name) for name in program.gradients)
         self.export_rows, self.exports = program.export_rows, program.exports
@@ -73,30 +78,41 @@ class PreparedLayer:
         return (self.sample_rows * batch + self.channel_rows) * ((channels + PITCH - 1) // PITCH * PITCH)
 
 
-class PreparedLayers(dict[tuple[float, bool], PreparedLayer | None]):
-    """The prepared forms of one graph, by (eps, training). A copy or a pickle of it is empty: they are made anew."""
-
-    def __reduce_ex__(self, protocol: object) -> tuple[type, tuple[()]]:
-        return PreparedLayers, ()
+# Layers of equal graphs share their program; it goes with the last of them.
+_prepared: WeakValueDictionary[tuple[Graph, float, bool, frozenset[str]], PreparedLayer] = WeakValueDictionary()
 
 
-def prepared_layer(graph: Graph, eps: float, training: bool) -> PreparedLayer | None:
-    """The prepared program, kept with the graph; None if there is no library or the graph is beyond its limits."""
-    # in the graph's own dict: hashing a graph for an outer cache would cost more than a small layer's run
-    cache: PreparedLayers | None = graph.__dict__.get("_prepared_layers")
-    if cache is None:
-        cache = graph.__dict__.setdefault("_prepared_layers", PreparedLayers())
-    try:
-        return cache[eps, training]
-    except KeyError:
-        return cache.setdefault((eps, training), _prepare(graph, eps, training))
+def prepared_layer(call: LayerCall) -> PreparedLayer | None:
+    """The prepared program of this call, kept with the layer; None without a library or beyond its limits."""
+    graph, eps, training = call.graph, call.eps, not isinstance(call.moments, MovingMoments)
+    weights, biases = call.weight.ndim, call.bias.ndim
+    if call.cache is None:
+        return prepare_layer(graph, eps, training, weights, biases)
+    # hashing a graph would cost more than a small layer's run; the entry keeps it alive, so its id stays its own
+    key = (id(graph), eps, training, weights, biases)
+    entry = call.cache.entries.get(key)
+    if entry is None:
+        entry = call.cache.entries[key] = (graph, prepare_layer(graph, eps, training, weights, biases))
+    layer: PreparedLayer | None = entry[1]
+    return layer
 
 
-def _prepare(graph: Graph, eps: float, training: bool) -> PreparedLayer | None:
+def prepare_layer(graph: Graph, eps: float, training: bool, weights: int = 1, biases: int = 1) -> PreparedLayer | None:
+    """As `prepared_layer`, for an affine with this many axes: 1 is (C,), 2 is (B, C)."""
     library = library_or_warning()
     if library is None:
         return None
-    try:
-        return PreparedLayer(library, graph, eps, training)
-    except OverflowError:
-        return None
+    per_sample = frozenset(name for name, axes in (("weight", weights), ("bias", biases)) if axes == 2)
+    key = (graph, eps, training, per_sample)
+    found = _prepared.get(key)
+    if found is None:
+        try:
+            found = _prepared[key] = PreparedLayer(library, graph, eps, training, per_sample)
+        except OverflowError:
+            return None
+    return found
+
+
+def why_not_native() -> str:
+    """The library's own reason, or the only other one."""
+    return find_library()[1] or "the graph is beyond the kernel's limits"

@@ -6,12 +6,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evonorm.graph import Graph
-from evonorm.kernels.cpu.library import PreparedLayer
+from evonorm.kernels.call import THIS_BATCH, LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
+from evonorm.kernels.cpu.library import PreparedLayer, prepared_layer, why_not_native
 from evonorm.kernels.eager import run_eager
+from evonorm.kernels.plan.values import PARAMETERS
 
 DTYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
-VECTOR_NAMES = ("weight", "bias", "v0", "v1")
+PLAIN = (Tensor, torch.nn.Parameter)
+# torch.jit.trace, the old ONNX exporter and make_fx would keep uninitialised memory in the layer's place; fake and
+# distributed tensors have no memory of their own at all.
+WATCHED = "something traces or stands in for these tensors and would not see what the kernel writes"
 CHANNELS_FIRST, CHANNELS_LAST = 0, 1
 LAST_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
@@ -111,84 +115,90 @@ class FusedLayer(torch.autograd.Function):
         bias: Tensor,
         v0: Tensor | None,
         v1: Tensor | None,
-        moving: tuple[Tensor, ...],
+        moving: list[Tensor],
         layer: PreparedLayer,
         layout: int,
         groups: int,
-        eps: float,
-        training: bool,
         exports: list[Tensor | None],
     ) -> Tensor:
         y, saved, exported = launch_forward(layer, x, (weight, bias, v0, v1, *moving), layout, groups, keep=True)
         exports.append(exported)
         ctx.save_for_backward(x, weight, bias, v0, v1, saved, *moving)
-        ctx.settings = layer, layout, groups, eps, training
+        ctx.settings = layer, layout, groups
         return y
 
     @staticmethod
     def backward(ctx: Any, gy: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, bias, v0, v1, saved, *moving = ctx.saved_tensors
-        layer, layout, groups, eps, training = ctx.settings
+        layer, layout, groups = ctx.settings
         if torch.is_grad_enabled():  # create_graph: the gradient itself is to be differentiated
-            inputs = (x, weight, bias, v0, v1)
-            wanted = ctx.needs_input_grad[:5]
-            gradients = eager_gradients(layer.graph, inputs, wanted, gy, groups, eps, None if training else moving)
-            return (*gradients, *[None] * 7)
+            moments = THIS_BATCH if layer.training else MovingMoments(tuple(moving))
+            call = LayerCall(layer.graph, x, weight, bias, v0, v1, groups, layer.eps, moments)
+            return (*eager_gradients(call, ctx.needs_input_grad[:5], gy), *[None] * 5)
         vectors = (weight, bias, v0, v1, *moving)
         grad_x, gradients = launch_backward(layer, x, like_layout(gy, layout), saved, vectors, layout, groups)
-        return (grad_x, *gradients, None, None, None, None, None, None, None)
+        return (grad_x, *gradients, None, None, None, None, None)
 
 
-def eager_gradients(
-    graph: Graph,
-    inputs: tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None],
-    wanted: Sequence[bool],
-    gy: Tensor,
-    groups: int,
-    eps: float,
-    moving: Sequence[Tensor] | None,
-) -> list[Tensor | None]:
+def eager_gradients(call: LayerCall, wanted: Sequence[bool], gy: Tensor) -> list[Tensor | None]:
     """The same gradients through torch's own operations, differentiable once more."""
-    y, _ = run_eager(graph, *inputs, groups=groups, eps=eps, moving=moving)
+    y, _ = run_eager(call)
+    inputs = (call.x, call.weight, call.bias, call.v0, call.v1)
     asked = [each for each, want in zip(inputs, wanted, strict=True) if want and each is not None]
     found = iter(torch.autograd.grad(y, asked, gy, create_graph=True, allow_unused=True))
     return [next(found) if want and each is not None else None for each, want in zip(inputs, wanted, strict=True)]
 
 
-def check_vectors(layer: PreparedLayer, x: Tensor, vectors: Sequence[Tensor | None]) -> None:
-    """The kernel reads raw memory: what it reads must be there, C numbers each."""
-    channels = x.shape[1]
-    for vector in vectors:
-        if vector is not None and (vector.ndim != 1 or vector.shape[0] != channels):
-            raise ValueError(
-                f"the input has {channels} channels, but a parameter has shape {tuple(vector.shape)}."
-                f" Parameters are ({channels},) here."
-            )
-    for i in layer.parameters:
-        if i >= len(vectors) or vectors[i] is None:
-            name = VECTOR_NAMES[i] if i < len(VECTOR_NAMES) else f"moving[{i - len(VECTOR_NAMES)}]"
-            raise ValueError(f"the layer {layer.graph} reads {name}, but it was not given.")
+def refuses_native(call: LayerCall) -> str | None:
+    """Takes plain CPU tensors that nobody watches, of graphs within the library's limits."""
+    if torch.compiler.is_compiling():
+        return "torch is compiling or exporting, and sees operators only"
+    reason = unfit(call)
+    if reason is not None:
+        return reason
+    if torch._C._get_tracing_state() is not None or torch._C._len_torch_dispatch_stack() > 0:
+        return WATCHED
+    for each in call[1:6]:  # x and the parameters
+        if each is not None and type(each) not in PLAIN:
+            return WATCHED
+    return why_not_native() if prepared_layer(call) is None else None
 
 
-def run_native(
-    layer: PreparedLayer,
-    x: Tensor,
-    vectors: tuple[Tensor | None, ...],
-    groups: int,
-    eps: float,
-    moving: Sequence[Tensor] | None,
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """As `run_eager`, for a dense or strided CPU tensor of fp32, fp16 or bf16; vectors are (weight, bias, v0, v1)."""
-    moving_vectors = () if moving is None else tuple([_single_precision(each) for each in moving])
-    vectors = tuple([None if each is None else _single_precision(each) for each in vectors])
-    check_vectors(layer, x, (*vectors, *moving_vectors))
-    x, layout = dense_layout(x)
-    if torch.is_grad_enabled() and (x.requires_grad or _any_requires_grad(vectors)):
+def unfit(call: LayerCall) -> str | None:
+    """What about the tensors, or around them, the library cannot work with."""
+    x = call.x
+    if not x.is_cpu or x.dtype not in DTYPES:
+        return f"it runs fp32, fp16 and bf16 tensors on a CPU, got {x.dtype} on {x.device}"
+    if x.numel() == 0:
+        return "the input is empty"
+    for each in call[2:6]:
+        if each is not None and not each.is_cpu:
+            return f"it runs on a CPU, and a parameter is on {each.device}"
+    if isinstance(call.moments, SyncedMoments):
+        return "it knows this process only, and the batch moments are of all ranks"
+    if torch._C._are_functorch_transforms_active():
+        return "a functional transform (torch.func) is active"
+    return None
+
+
+def run_native(call: LayerCall) -> Result:
+    """The call in the library, for a dense or strided tensor."""
+    layer = prepared_layer(call)
+    assert layer is not None
+    weight, bias, v0, v1, *moving = vectors = read_vectors(layer, call)
+    x, layout = dense_layout(call.x)
+    if torch.is_grad_enabled() and (
+        x.requires_grad
+        or call.weight.requires_grad
+        or call.bias.requires_grad
+        or (v0 is not None and v0.requires_grad)
+        or (v1 is not None and v1.requires_grad)
+    ):
         sink: list[Tensor | None] = []
-        y = FusedLayer.apply(x, *vectors, moving_vectors, layer, layout, groups, eps, moving is None, sink)
+        y = FusedLayer.apply(x, weight, bias, v0, v1, moving, layer, layout, call.groups, sink)
         exports = sink[0]
     else:
-        y, _, exports = launch_forward(layer, x, (*vectors, *moving_vectors), layout, groups, keep=False)
+        y, _, exports = launch_forward(layer, x, vectors, layout, call.groups, keep=False)
     if exports is None:
         return y, ()
     if layer.export_rows == (0,):
@@ -197,11 +207,21 @@ def run_native(
     return y, tuple([rows[row] for row in layer.export_rows])
 
 
-def _any_requires_grad(vectors: Sequence[Tensor | None]) -> bool:
-    return any(each is not None and each.requires_grad for each in vectors)
-
-
-def _single_precision(vector: Tensor) -> Tensor:
-    if vector.dtype != torch.float32 or not vector.is_contiguous():
-        return vector.float().contiguous()
-    return vector
+def read_vectors(layer: PreparedLayer, call: LayerCall) -> list[Tensor | None]:
+    """(weight, bias, v0, v1, moving ...) as the library reads them: raw memory, which must be there and fit."""
+    channels = call.x.shape[1]
+    vectors: list[Tensor | None] = [call.weight, call.bias, call.v0, call.v1]
+    if not layer.training:
+        vectors += call.moving
+    for i, vector in enumerate(vectors):
+        if vector is None:
+            continue
+        if vector.ndim != 1 or vector.numel() != channels:
+            check_shapes(call)
+        if vector.dtype != torch.float32 or not vector.is_contiguous():
+            vectors[i] = vector.float().contiguous()
+    for i in layer.parameters:
+        if i >= len(vectors) or vectors[i] is None:
+            name = PARAMETERS[i] if i < len(PARAMETERS) else f"moving[{i - len(PARAMETERS)}]"
+            raise ValueError(f"the layer {layer.graph} reads {name}, but it was not given.")
+    return vectors

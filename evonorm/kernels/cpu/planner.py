@@ -1,4 +1,4 @@
-"""Graph -> program. Pure and cached; nothing here needs torch or the native library."""
+"""Plan -> program of the CPU. Pure and cached; nothing here needs torch or the native library."""
 
 from functools import lru_cache
 
@@ -7,25 +7,27 @@ from evonorm.kernels.cpu.backward import Backward
 from evonorm.kernels.cpu.forward import Forward
 from evonorm.kernels.cpu.program import Program
 from evonorm.kernels.cpu.slots import Slots
-from evonorm.kernels.plan.rewrite import typed_values
+from evonorm.kernels.plan.plan import Plan
+from evonorm.kernels.plan.rewrite import make_plan
 
 
 @lru_cache(maxsize=4096)
-def plan(graph: Graph, eps: float, training: bool) -> Program:
+def program_of(graph: Graph, eps: float, training: bool, per_sample: frozenset[str] = frozenset()) -> Program:
     """The program of a layer: the graph and its final affine, forward and backward."""
-    typed = typed_values(graph, eps, training)
-    slots = Slots(typed)
-    forward = Forward(typed, slots)
-    forward_phases = forward.phases()
-    backward = Backward(typed, slots, typed.number_of("x"))
-    backward_phases = backward.phases()
+    return make_program(make_plan(graph, eps, training, per_sample))
+
+
+def make_program(plan: Plan) -> Program:
+    slots = Slots(plan)
+    forward = Forward(plan, slots).phases()
+    backward = Backward(plan, slots).phases()
     return Program(
         slots=tuple(slots.slots),
-        forward=tuple(forward_phases),
-        backward=tuple(backward_phases),
-        moments=len(forward.moment_numbers),
+        forward=tuple(forward),
+        backward=tuple(backward),
+        moments=len(plan.moment_sources),
         parameters=tuple(slots.parameters),
         gradients=tuple(slots.gradients),
-        export_rows=forward.export_rows,
-        eps=eps,
+        export_rows=plan.export_rows,
+        eps=plan.eps,
     )

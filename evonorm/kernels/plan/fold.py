@@ -3,8 +3,7 @@
 import math
 from collections.abc import Callable
 
-SMALLEST_DIVISOR = 1e-6
-SIGNED_EPS = 1e-5  # inside log and sqrt
+from evonorm.graph import LOG_SQRT_EPS, SMALLEST_DIVISOR
 
 
 def _guard(b: float) -> float:
@@ -26,10 +25,10 @@ FOLD: dict[str, Callable[..., float]] = {
     "sigmoid": lambda a: 1 / (1 + _exp(-a)),
     "tanh": math.tanh,
     "exp": _exp,
-    "log": lambda a: math.copysign(1.0, a) * math.log(abs(a) + SIGNED_EPS) if a else 0.0,
+    "log": lambda a: math.copysign(1.0, a) * math.log(abs(a) + LOG_SQRT_EPS) if a else 0.0,
     "abs": abs,
     "square": lambda a: a * a,
-    "sqrt": lambda a: math.copysign(math.sqrt(abs(a) + SIGNED_EPS), a) if a else 0.0,
+    "sqrt": lambda a: math.copysign(math.sqrt(abs(a) + LOG_SQRT_EPS), a) if a else 0.0,
     "sqrt_plus": lambda a, b: math.sqrt(a + b),
     "norm_plus": lambda a, b: math.sqrt(a * a + b),
 }

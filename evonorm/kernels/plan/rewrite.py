@@ -1,57 +1,20 @@
-"""From a graph to the values that a program computes: the affine folded in, multiply-adds fused, the dead left out."""
+"""From a graph to its plan: the affine folded in, multiply-adds fused, the dead left out."""
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 from evonorm.graph import V0, V1, ZERO, Graph, X
-from evonorm.kernels.plan.values import Kind, Value, Values
+from evonorm.kernels.plan.plan import Export, Plan
+from evonorm.kernels.plan.values import Kind, Values
 
 
-@dataclass(frozen=True)
-class Export:
-    """A raw batch moment to hand out: what stands behind the moment value `source`, or of a value that is constant."""
+def make_plan(graph: Graph, eps: float, training: bool, per_sample: frozenset[str] = frozenset()) -> Plan:
+    """The graph and its final affine as values. In eval mode batch moments are leaves.
 
-    moment: str
-    source: int
-    of_constant: bool
-
-
-@dataclass(frozen=True)
-class Typed:
-    """The values in an order in which they can be computed; equal for equal functions, however nodes were ordered."""
-
-    values: tuple[Value, ...]
-    output: int
-    exports: tuple[Export, ...]  # one per batch moment of the graph in its order; empty in eval mode
-
-    @cached_property
-    def users(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """For each value its (user, position among the user's inputs) pairs."""
-        users: list[list[tuple[int, int]]] = [[] for _ in self.values]
-        for number, value in enumerate(self.values):
-            for position, i in enumerate(value.inputs):
-                users[i].append((number, position))
-        return tuple(tuple(pairs) for pairs in users)
-
-    @cached_property
-    def behind_moments(self) -> frozenset[int]:
-        """The values that some moment depends on."""
-        found: set[int] = set()
-        for number in range(len(self.values) - 1, -1, -1):
-            if self.values[number].op == "moment" or number in found:
-                found.update(self.values[number].inputs)
-        return frozenset(found)
-
-    def number_of(self, op: str) -> int | None:
-        """The leaf with this name, if the program reads it."""
-        return next((number for number, value in enumerate(self.values) if value.op == op), None)
-
-
-def typed_values(graph: Graph, eps: float, training: bool) -> Typed:
-    """The graph and its final affine as values. In eval mode batch moments are leaves."""
-    values = Values(eps)
+    `per_sample` says which of "weight" and "bias" are (B, C) and not (C,).
+    """
+    values = Values(eps, per_sample)
     found = {X: values.leaf("x"), ZERO: values.const(0.0), V0: values.leaf("v0"), V1: values.leaf("v1")}
     exports: list[Export] = []
     for number, node in graph.live_nodes:
@@ -90,10 +53,10 @@ def _with_affine(values: Values, output: int) -> int:
             return values.make("fma", output, weight, values.leaf("bias"), full=True)
 
 
-def _fused_and_ordered(values: Values, output: int, exports: list[Export]) -> Typed:
+def _fused_and_ordered(values: Values, output: int, exports: list[Export]) -> Plan:
     """Only what the output or an export needs, numbered by a walk from the output, with add(mul) fused to fma."""
     uses = _count_uses(values, [output, *(export.source for export in exports)])
-    fused = Values(values.eps)
+    fused = Values(values.eps, values.per_sample)
     new_numbers: dict[int, int] = {}
 
     def visit(number: int) -> int:
@@ -103,7 +66,7 @@ def _fused_and_ordered(values: Values, output: int, exports: list[Export]) -> Ty
 
     new_output = visit(output)
     new_exports = tuple(replace(export, source=visit(export.source)) for export in exports)
-    return Typed(tuple(fused.items), new_output, new_exports)
+    return Plan(tuple(fused.items), new_output, new_exports, values.eps)
 
 
 def _count_uses(values: Values, roots: list[int]) -> Counter[int]:

@@ -12,6 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from evonorm.graph import SMALLEST_DIVISOR
 from evonorm.kernels.plan.cancel import (
     cancel_small_factor,
     divided_by,
@@ -19,12 +20,10 @@ from evonorm.kernels.plan.cancel import (
     split_small_factor,
     without_sign,
 )
-from evonorm.kernels.plan.fold import FOLD, SMALLEST_DIVISOR
+from evonorm.kernels.plan.fold import FOLD
 
 # What a value can vary over: b, the spatial axes s, the channels inside a group c, the groups g.
 AVERAGED_AXES = {"bwh": frozenset("bs"), "whc": frozenset("scg"), "wh": frozenset("s"), "whcg": frozenset("sc")}
-LEAF_AXES = {"x": frozenset("bscg"), "const": frozenset()}
-PER_CHANNEL_AXES = frozenset("cg")
 PARAMETERS = ("weight", "bias", "v0", "v1")
 
 
@@ -35,6 +34,14 @@ class Kind(IntEnum):
     CHANNEL = 1
     SAMPLE = 2
     FULL = 3
+
+
+LEAF_AXES = {
+    Kind.CONST: frozenset(),
+    Kind.CHANNEL: frozenset("cg"),
+    Kind.SAMPLE: frozenset("bcg"),
+    Kind.FULL: frozenset("bscg"),
+}
 
 
 @dataclass(frozen=True)
@@ -57,19 +64,20 @@ class Value:
 class Values:
     """Adds values, rewriting on the way. Numbers are positions in `items`, inputs before users."""
 
-    def __init__(self, eps: float) -> None:
+    def __init__(self, eps: float, per_sample: frozenset[str] = frozenset()) -> None:
         self.items: list[Value] = []
         self.numbers: dict[str, int] = {}
         self.behind: list[frozenset[int]] = []  # for each value those it is computed from, itself included
         self.shifted: dict[int, int] = {}  # std(t + c) -> the moment std(t) that stands for it
         self.eps = eps
+        self.per_sample = per_sample  # the parameters of shape (B, C)
 
     def __getitem__(self, number: int) -> Value:
         return self.items[number]
 
     def leaf(self, op: str, index: int = 0) -> int:
-        axes = LEAF_AXES.get(op, PER_CHANNEL_AXES)
-        kind = Kind.FULL if op == "x" else Kind.CHANNEL
+        kind = Kind.FULL if op == "x" else Kind.SAMPLE if op in self.per_sample else Kind.CHANNEL
+        axes = LEAF_AXES[kind]
         needs_grad = op != "moving"
         return self._intern(Value(op, (), kind, axes, needs_grad, -math.inf, _digest(op, index), index=index))
 
@@ -77,7 +85,9 @@ class Values:
         with np.errstate(over="ignore"):  # a constant too large for fp32 is infinite there, as in eager
             number = float(np.float32(number))
         digest = _digest("const", number)
-        return self._intern(Value("const", (), Kind.CONST, LEAF_AXES["const"], False, number, digest, constant=number))
+        return self._intern(
+            Value("const", (), Kind.CONST, LEAF_AXES[Kind.CONST], False, number, digest, constant=number)
+        )
 
     def moment(self, moment: str, index_set: str, source: int) -> int:
         """A moment of a value over an index set; batch moments of moving statistics are leaves, not this."""

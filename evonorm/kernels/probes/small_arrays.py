@@ -15,8 +15,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from evonorm.graph import PRIMITIVES, V0, V1, ZERO, Graph, X
-from evonorm.kernels.eager import LOG_SQRT_EPS, SMALLEST_DIVISOR
+from evonorm.graph import LOG_SQRT_EPS, PRIMITIVES, SMALLEST_DIVISOR, V0, V1, ZERO, Graph, X
 
 Array = NDArray[np.floating]
 Axes = tuple[int, ...]

@@ -1,0 +1,7 @@
+"""Where a function would leave the numbers: what a logarithm or root adds, how small a divisor may be.
+
+Every kernel, probe and exported source uses these; the C++ has its copy in `native/instruction_math.h`.
+"""
+
+LOG_SQRT_EPS = 1e-5  # inside the signed log and sqrt
+SMALLEST_DIVISOR = 1e-6  # a division pushes its divisor away from zero to this, keeping its sign
