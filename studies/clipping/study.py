@@ -1,11 +1,11 @@
-"""What clipped gradients, averaged weights and paired seeds do to the proxy: does it order layers better, or only alike?
+"""What clipped gradients, averaged weights and paired seeds do to the proxy: does it order layers better?
 
     python -m studies.clipping.study              # what is kept
     FRESH=1 python -m studies.clipping.study      # trains anew; goes on where it was stopped
 
-The layers of the calibration and the two best found ones, 150 steps of the laptop recipe on its three nets, three seeds,
-gradient norms clipped at 1, at 2 or not at all. Every training is judged at its last step, by the average of its weights
-over the last 40 steps (decay 0.9), and by its training loss; moments are estimated anew for every look.
+The layers of the calibration and the two best found ones, 150 steps of the laptop recipe on its three nets, three
+seeds, gradient norms clipped at 1, at 2 or not at all. Every training is judged at its last step, by the average of its
+weights over the last 40 steps (decay 0.9), and by its training loss; moments are estimated anew for every look.
 """
 
 import argparse
