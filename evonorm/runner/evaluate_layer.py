@@ -10,12 +10,11 @@ from typing import Any
 
 from evonorm.fitness import FitnessRecipe, Progress, evaluate
 from evonorm.graph import CATALOG, Graph
-from evonorm.journal import Failed, Outcome, Question, Rejected, Scores, outcome_from_json, outcome_to_json
+from evonorm.journal import Failed, KeptResults, Outcome, Question, Rejected, Scores, outcome_from_json, outcome_to_json
 from evonorm.layers import create_layer
 from evonorm.runner.evaluation_task import PERSONS_IDEA, outcome_of
 from evonorm.runner.recipe_file import read_recipe_file
 from evonorm.runner.settings import changed_settings, read_settings, settings_to_table
-from evonorm.runner.surroundings import kept_results
 from evonorm.workers import ProcessWorkers, Task, WorkerNote
 
 Watch = Callable[[str, int, Progress | None], None]  # layer, seed, where it is; None when it is done
@@ -54,17 +53,18 @@ def evaluate_layers(
     seeds: Sequence[int],
     *,
     watch: Watch = nobody,
-    keep: Path | None = None,
+    kept: KeptResults | None = None,
     test_set: bool = False,
     workers: int = 0,
 ) -> list[Measurement]:
     """Every layer under every seed, in this process or several at a time in workers.
 
-    With `keep`, a file or folder, outcomes stay there and an interrupted training goes on.
+    With `kept`, outcomes stay there and an interrupted training goes on.
     """
     check_layers(layers)
-    kept = kept_results(keep) if keep else None  # now: by the end somebody may have committed something else
     wanted = [Evaluation(layer, recipe, seed, test_set) for seed in seeds for layer in layers]
+    if kept:
+        kept.expect([each.question for each in wanted], "evaluations")
     known = {each: kept.find(each.question) for each in wanted} if kept else {}
     found = {each: outcome_from_json(answer) for each, answer in known.items() if answer}
     jobs = [Job(each, kept.partial(each.question) if kept else None) for each in wanted if each not in found]
