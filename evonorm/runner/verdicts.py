@@ -6,7 +6,7 @@ known, so that an interrupted table goes on where it was.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evonorm.fitness import (
@@ -22,8 +22,6 @@ from evonorm.graph import CATALOG
 from evonorm.journal import KeptResults, Question
 from evonorm.runner.settings import changed_settings
 from evonorm.training import keep_freed_memory
-
-ANSWER = ("passed", "seconds", "figures")  # the rest of a verdict is the question
 
 
 @dataclass(frozen=True)
@@ -69,13 +67,11 @@ def find_verdicts(
     kept.expect([verdict_question(*case, recipe) for case in cases], "verdicts")
     for layer, anchor, test, seed in cases:
         question = verdict_question(layer, anchor, test, seed, recipe)
-        known = kept.find(question)
-        if known is None:
-            verdict = _find(layer, anchor, test, recipe, seed, watch)
-            kept.keep(question, {name: asdict(verdict)[name] for name in ANSWER})
-        else:
-            verdict = Verdict(layer, anchor, test, seed, **known)
-        yield verdict
+        answer = kept.find(question)
+        if answer is None:
+            answer = _find(layer, anchor, test, recipe, seed, watch)
+            kept.keep(question, answer)
+        yield Verdict(layer, anchor, test, seed, **answer)
 
 
 def verdict_question(layer: str, anchor: str, test: str, seed: int, recipe: FitnessRecipe) -> Question:
@@ -93,12 +89,12 @@ def _find(
     recipe: FitnessRecipe,
     seed: int,
     watch: Callable[[str, int, Progress], None],
-) -> Verdict:
+) -> dict[str, Any]:
     with number_of_threads(recipe.threads):
         task = ProxyTask(layer, anchor, recipe, seed)
         start = time.perf_counter()
         passed, figures = TESTS[test](task, lambda event: watch(layer, seed, event))
-    return Verdict(layer, anchor, test, seed, passed, round(time.perf_counter() - start, 2), figures)
+    return {"passed": passed, "seconds": round(time.perf_counter() - start, 2), "figures": figures}
 
 
 def verdict_rows(verdicts: Sequence[Verdict], anchors: Sequence[str]) -> list[list[str]]:
