@@ -6,11 +6,11 @@ or fresh results, goes to `runs/studies/NAME/kept` or `runs/studies/NAME/fresh`.
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evonorm.journal import KeptResults, Question, RunFolder, import_journal
+from evonorm.journal import KeptResults, RunFolder, import_journal
 from evonorm.runner import kept_results
 
 STUDIES, SCRATCH = Path("studies"), Path("runs/studies")
@@ -24,18 +24,19 @@ def scratch(study: str) -> Path:
     return SCRATCH / study / ("fresh" if fresh() else "kept")
 
 
-def results(study: str, questions: Sequence[Question], what: str = "trainings") -> KeptResults:
-    """Where the answers are, or will be, after a line that says so. A look at what is not there ends here."""
-    if fresh():
-        kept = kept_results(scratch(study))
-        print(kept.share(questions, what), flush=True)
-        return kept
-    kept = kept_results(STUDIES / study)
+def results(study: str) -> KeptResults:
+    """Where the answers are, or with FRESH=1 will be. It says which; a look at what is not there ends with the cure."""
     cure = f"FRESH=1 trains anew into {SCRATCH / study / 'fresh'}."
-    if any(kept.find(question) is None for question in questions):
-        raise SystemExit(f"{kept.share(questions, what)} A look trains nothing: {cure}")
-    print(f"{kept.share(questions, what)} {cure}", flush=True)
-    return kept
+
+    def say(line: str, _: int) -> None:
+        print(line, flush=True)
+
+    def look(line: str, left: int) -> None:
+        if left:
+            raise SystemExit(f"{line} A look trains nothing: {cure}")
+        print(line, cure, flush=True)
+
+    return kept_results(scratch(study), say) if fresh() else kept_results(STUDIES / study, look)
 
 
 def kept_layers(study: str, what: str) -> list[str]:

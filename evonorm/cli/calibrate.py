@@ -18,6 +18,7 @@ from evonorm.cli.search import Changes
 from evonorm.data import load_data
 from evonorm.fitness import FitnessRecipe, reject_by_depth
 from evonorm.graph import Graph, sample_graph
+from evonorm.journal import KeptResults
 from evonorm.pictures import Figure, markdown_table, write_figures
 from evonorm.report import Pair, agreement_figure
 from evonorm.runner import (
@@ -84,26 +85,26 @@ def calibrate(
     named = tuple(dict.fromkeys(layers or LAYERS))
     check_layers(named)
     cheap, dear = (read_fitness_recipe(each, all_changes(changes, data)) for each in (recipe, target))
+    kept = kept_results(keep)
     kinds = {
         "named": named,
-        "random": _survivors("random layer", sample_graph, random, seed, cheap, keep),
-        "mutants": _survivors("mutant", mutant_of_known, mutants, seed, cheap, keep),
+        "random": _survivors("random layer", sample_graph, random, seed, cheap, kept),
+        "mutants": _survivors("mutant", mutant_of_known, mutants, seed, cheap, kept),
     }
     chosen = tuple(dict.fromkeys(layer for layers in kinds.values() for layer in layers))
     work: list[tuple[Trial, FitnessRecipe]] = [
         *((trial, cheap) for trial in cheap_trials(chosen, cheap, range(seeds))),
         *((trial, dear) for trial in target_trials(chosen, dear, target_steps, range(seeds))),
     ]
-    console.print(f"data: {load_data(cheap.data).name}; {len(chosen)} layers, kept in {keep}", highlight=False)
-    _train([(trial, each) for trial, each in work if only in (None, trial.side)], keep)
-    kept = kept_results(keep)
+    console.print(f"data: {load_data(cheap.data).name}; {len(chosen)} layers, kept in {kept.path}", highlight=False)
+    _train([(trial, each) for trial, each in work if only in (None, trial.side)], kept)
     curves = [curve for trial, each in work if (curve := known_curve(kept, trial, each))]
     found = Calibration(kinds, levels_of(cheap), Level("target", dear.anchors, target_steps), tuple(curves))
     _show(found, kept.path.parent, cheap.data, seeds)
 
 
 def _survivors(
-    what: str, propose: Callable[[Generator], Graph], count: int, seed: int, recipe: FitnessRecipe, keep: Path
+    what: str, propose: Callable[[Generator], Graph], count: int, seed: int, recipe: FitnessRecipe, kept: KeptResults
 ) -> tuple[str, ...]:
     """With a line for each that is found; what each was asked is kept too."""
     found: list[str] = []
@@ -113,7 +114,7 @@ def _survivors(
         nonlocal tried
         tried += 1
         status.update(f"{what} {len(found) + 1} of {count}: try {tried}")
-        good = reject_by_depth(Graph.parse(layer)) is None and passes_first_gate(layer, recipe, keep)
+        good = reject_by_depth(Graph.parse(layer)) is None and passes_first_gate(layer, recipe, kept)
         if good:
             found.append(layer)
             line = f"{what} {len(found)} of {count}, after {tried} tries: {layer}"
@@ -124,7 +125,7 @@ def _survivors(
         return tuple(random_survivors(count, seed, passes, propose))
 
 
-def _train(work: list[tuple[Trial, FitnessRecipe]], keep: Path) -> None:
+def _train(work: list[tuple[Trial, FitnessRecipe]], kept: KeptResults) -> None:
     """A line per training; on a terminal also a bar for the one at work."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -134,7 +135,7 @@ def _train(work: list[tuple[Trial, FitnessRecipe]], keep: Path) -> None:
             what = f"{trial.layer[:40]} on {trial.anchor}".replace("[", "(")
             progress.update(bar, description=what, completed=step, total=max(trial.looks))
 
-        for number, (curve, left) in enumerate(measure(work, keep, on_step=on_step), start=1):
+        for number, (curve, left) in enumerate(measure(work, kept, on_step=on_step), start=1):
             progress.console.print(_line(curve, number, len(work), left), highlight=False, markup=False, soft_wrap=True)
 
 

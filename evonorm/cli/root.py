@@ -22,12 +22,10 @@ from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.fitness import TESTS, FitnessRecipe
 from evonorm.fitness import Progress as ProgressEvent
 from evonorm.graph import CATALOG
-from evonorm.journal import KeptResults, Question
 from evonorm.models import LEGEND, draw_positions, model_cost, trace_model
 from evonorm.pictures import markdown_table, write_figures
 from evonorm.report import curves_of_layers
 from evonorm.runner import (
-    Evaluation,
     Measurement,
     Watch,
     all_changes,
@@ -39,8 +37,6 @@ from evonorm.runner import (
     read_fitness_recipe,
     summary_notes,
     summary_rows,
-    verdict_cases,
-    verdict_question,
     verdict_rows,
 )
 
@@ -175,12 +171,10 @@ def evaluate(
 def _print_scores(
     layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool, workers: int
 ) -> list[Measurement]:
-    if keep:
-        wanted = [Evaluation(layer, fitness, seed, test_set) for seed in range(seeds) for layer in layers]
-        _say_kept(kept_results(keep), [each.question for each in wanted], "evaluations")
+    kept = kept_results(keep, _say_kept) if keep else None
     with _bars() as bars:
         measured = evaluate_layers(
-            layers, fitness, range(seeds), watch=_told(bars), keep=keep, test_set=test_set, workers=workers
+            layers, fitness, range(seeds), watch=_told(bars), kept=kept, test_set=test_set, workers=workers
         )
     kinds = {"validation %": "accuracy", "test %": "test_accuracy"} if test_set else {"validation %": "accuracy"}
     rows = summary_rows(measured, fitness.anchors, tuple(kinds.values()))
@@ -197,11 +191,9 @@ def _print_scores(
 
 
 def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path) -> None:
-    kept = kept_results(keep)
-    cases = verdict_cases(layers or distinct_layers(), fitness, range(seeds))
-    _say_kept(kept, [verdict_question(*case, fitness) for case in cases], "verdicts")
+    kept = kept_results(keep, _say_kept)
     with _bars() as bars:
-        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), keep, _told(bars)))
+        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), kept, _told(bars)))
     columns = ["layer", *(f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS)]
     rows = verdict_rows(found, fitness.anchors)
     table = kept.path.with_name("verdicts.md")
@@ -209,8 +201,8 @@ def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep:
     _print_table(f"verdicts, kept in {kept.path} and {table.name}", columns, rows)
 
 
-def _say_kept(kept: KeptResults, questions: list[Question], what: str) -> None:
-    console.print(kept.share(questions, what), highlight=False, soft_wrap=True)
+def _say_kept(line: str, _: int) -> None:
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _told(bars: "Bars") -> Watch:

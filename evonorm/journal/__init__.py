@@ -10,6 +10,7 @@ again by the question that decides it.
 from evonorm.journal.digest import journal_digest as journal_digest
 from evonorm.journal.journal import Journal as Journal
 from evonorm.journal.kept import KeptResults as KeptResults
+from evonorm.journal.kept import Listener as Listener
 from evonorm.journal.kept import Question as Question
 from evonorm.journal.kept import add_record as add_record
 from evonorm.journal.kept import read_records as read_records

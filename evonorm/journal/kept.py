@@ -12,11 +12,12 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 Question = Mapping[str, Any]  # everything that decides the answer, JSON-able
+Listener = Callable[[str, int], None]  # is told, before work begins, what is known, and how many answers are not
 
 FILE = "outcomes.jsonl"
 
@@ -27,9 +28,11 @@ class KeptResults:
     `origin` says of everything that is kept from now on where it comes from.
     """
 
-    def __init__(self, place: Path, origin: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, place: Path, origin: Mapping[str, Any] | None = None, listener: Listener = lambda *_: None
+    ) -> None:
         self.path = place if place.suffix == ".jsonl" else place / FILE
-        self.origin = dict(origin or {})
+        self.origin, self.listener = dict(origin or {}), listener
         self._records: dict[str, dict[str, Any]] = {}
         self._read_until = 0
 
@@ -57,11 +60,11 @@ class KeptResults:
         self._read_on()
         return iter(list(self._records.values()))
 
-    def share(self, questions: Sequence[Question], what: str) -> str:
-        """One line for people, so that nobody takes what was kept for what was just computed."""
+    def expect(self, questions: Sequence[Question], what: str) -> None:
+        """Before work begins: tells the listener, so that nobody takes what was kept for what was just computed."""
         left = sum(self.find(question) is None for question in questions)
         coming = f"{left} to go" if left else "nothing is trained"
-        return f"{len(questions) - left} of {len(questions)} {what} are kept in {self.path}; {coming}."
+        self.listener(f"{len(questions) - left} of {len(questions)} {what} are kept in {self.path}; {coming}.", left)
 
     @property
     def _unfinished(self) -> Path:

@@ -22,7 +22,6 @@ from evonorm.runner.calibrate import measure as measure
 from evonorm.runner.calibrate import passes_first_gate as passes_first_gate
 from evonorm.runner.calibrate import random_survivors as random_survivors
 from evonorm.runner.calibrate import target_trials as target_trials
-from evonorm.runner.calibrate import trial_question as trial_question
 from evonorm.runner.calibration_tables import CORRELATION_COLUMNS as CORRELATION_COLUMNS
 from evonorm.runner.calibration_tables import LEVEL_COLUMNS as LEVEL_COLUMNS
 from evonorm.runner.calibration_tables import Calibration as Calibration
@@ -34,7 +33,6 @@ from evonorm.runner.calibration_tables import score_columns as score_columns
 from evonorm.runner.calibration_tables import score_rows as score_rows
 from evonorm.runner.calibration_tables import what_if_rows as what_if_rows
 from evonorm.runner.driver import Driver as Driver
-from evonorm.runner.evaluate_layer import Evaluation as Evaluation
 from evonorm.runner.evaluate_layer import Measurement as Measurement
 from evonorm.runner.evaluate_layer import Watch as Watch
 from evonorm.runner.evaluate_layer import check_layers as check_layers
@@ -66,6 +64,4 @@ from evonorm.runner.surroundings import processor as processor
 from evonorm.runner.verdicts import Verdict as Verdict
 from evonorm.runner.verdicts import distinct_layers as distinct_layers
 from evonorm.runner.verdicts import find_verdicts as find_verdicts
-from evonorm.runner.verdicts import verdict_cases as verdict_cases
-from evonorm.runner.verdicts import verdict_question as verdict_question
 from evonorm.runner.verdicts import verdict_rows as verdict_rows

@@ -31,7 +31,6 @@ from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.journal import KeptResults, Question
 from evonorm.models import ANCHORS, model_cost
 from evonorm.runner.settings import changed_settings
-from evonorm.runner.surroundings import kept_results
 from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
 
 LAYERS = ("bn-relu", "bn-silu", "gn-silu", "rs-rej", "evonorm-b0", "evonorm-b1", "evonorm-s0", "evonorm-s1")
@@ -144,7 +143,7 @@ def random_survivors(
     return found
 
 
-def passes_first_gate(layer: str, recipe: FitnessRecipe, keep: Path, train: Train | None = None) -> bool:
+def passes_first_gate(layer: str, recipe: FitnessRecipe, kept: KeptResults, train: Train | None = None) -> bool:
     """Whether a layer reaches the gate of the recipe's first stage, with its first seed.
 
     Most random layers that pass the free checks do not learn at all. That a stage puts those last says little: a search
@@ -152,7 +151,7 @@ def passes_first_gate(layer: str, recipe: FitnessRecipe, keep: Path, train: Trai
     """
     first = levels_of(recipe)[0]
     for trial in _trials("cheap", [layer], first.anchors, (first.steps,), [0]):
-        ((curve, _),) = measure([(trial, recipe)], keep, train)
+        ((curve, _),) = measure([(trial, recipe)], kept, train)
         if not curve.looks or (curve.looks[-1].accuracy or 0.0) < first.gate:
             return False
     return True
@@ -207,12 +206,12 @@ def _answer(curve: Curve) -> dict[str, Any]:
 
 def measure(
     trials: Sequence[tuple[Trial, FitnessRecipe]],
-    keep: Path,
+    kept: KeptResults,
     train: Train | None = None,
     on_step: Callable[[Trial, int], None] | None = None,
 ) -> Iterator[tuple[Curve, float]]:
-    """Every trial's curve, from `keep` (a file or folder) where it is known, with the seconds that are left."""
-    kept = kept_results(keep)
+    """Every trial's curve, kept or new, each with the seconds that the rest will take."""
+    kept.expect([trial_question(*each) for each in trials], "trainings")
     known = {trial: known_curve(kept, trial, recipe) for trial, recipe in trials}
     for trial, recipe in trials:
         curve = known[trial]

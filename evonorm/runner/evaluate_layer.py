@@ -2,7 +2,7 @@
 
 import contextlib
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,12 +10,11 @@ from typing import Any
 
 from evonorm.fitness import FitnessRecipe, Progress, evaluate
 from evonorm.graph import CATALOG, Graph
-from evonorm.journal import Failed, Outcome, Question, Rejected, Scores, outcome_from_json, outcome_to_json
+from evonorm.journal import Failed, KeptResults, Outcome, Question, Rejected, Scores, outcome_from_json, outcome_to_json
 from evonorm.layers import create_layer
 from evonorm.runner.evaluation_task import PERSONS_IDEA, outcome_of
 from evonorm.runner.recipe_file import read_recipe_file
 from evonorm.runner.settings import changed_settings, read_settings, settings_to_table
-from evonorm.runner.surroundings import kept_results
 from evonorm.workers import ProcessWorkers, Task, WorkerNote
 
 Watch = Callable[[str, int, Progress | None], None]  # layer, seed, where it is; None when it is done
@@ -54,25 +53,26 @@ def evaluate_layers(
     seeds: Sequence[int],
     *,
     watch: Watch = nobody,
-    keep: Path | None = None,
+    kept: KeptResults | None = None,
     test_set: bool = False,
     workers: int = 0,
 ) -> list[Measurement]:
     """Every layer under every seed, in this process or several at a time in workers.
 
-    With `keep`, a file or folder, outcomes stay there and an interrupted training goes on.
+    With `kept`, outcomes stay there and an interrupted training goes on.
     """
     check_layers(layers)
-    kept = kept_results(keep) if keep else None  # now: by the end somebody may have committed something else
     wanted = [Evaluation(layer, recipe, seed, test_set) for seed in seeds for layer in layers]
+    if kept:
+        kept.expect([each.question for each in wanted], "evaluations")
     known = {each: kept.find(each.question) for each in wanted} if kept else {}
     found = {each: outcome_from_json(answer) for each, answer in known.items() if answer}
-    jobs = [Job(each, kept.partial(each.question) if kept else None) for each in wanted if each not in found]
-    for job, outcome in _in_workers(jobs, workers, watch) if workers else _in_this_process(jobs, watch):
-        found[job.what] = outcome
-        watch(job.what.layer, job.what.seed, None)
+    jobs = {each: kept.partial(each.question) if kept else None for each in wanted if each not in found}
+    for done, outcome in _in_workers(jobs, workers, watch) if workers else _in_this_process(jobs, watch):
+        found[done] = outcome
+        watch(done.layer, done.seed, None)
         if kept and not isinstance(outcome, Failed):
-            kept.keep(job.what.question, outcome_to_json(outcome))
+            kept.keep(done.question, outcome_to_json(outcome))
     return [Measurement(each.layer, each.seed, found[each]) for each in wanted]
 
 
@@ -93,47 +93,43 @@ class Evaluation:
         return {"what": "evaluation", **parts}
 
 
-@dataclass(frozen=True)
-class Job:
-    """An evaluation that nobody has done yet, and where it goes on from if somebody has begun."""
-
-    what: Evaluation
-    place: Path | None
+Jobs = Mapping[Evaluation, Path | None]  # what to do, and the folder that it goes on from if somebody has begun
 
 
-def _in_this_process(jobs: Sequence[Job], watch: Watch) -> Iterator[tuple[Job, Outcome]]:
-    for job in jobs:
-        what, progress = job.what, partial(watch, job.what.layer, job.what.seed)
-        yield job, evaluate(what.layer, what.recipe, what.seed, progress, what.test_set, checkpoints=job.place)
+def _in_this_process(jobs: Jobs, watch: Watch) -> Iterator[tuple[Evaluation, Outcome]]:
+    for job, place in jobs.items():
+        progress = partial(watch, job.layer, job.seed)
+        yield job, evaluate(job.layer, job.recipe, job.seed, progress, job.test_set, checkpoints=place)
 
 
-def _in_workers(jobs: Sequence[Job], number: int, watch: Watch) -> Iterator[tuple[Job, Outcome]]:
+def _in_workers(jobs: Jobs, number: int, watch: Watch) -> Iterator[tuple[Evaluation, Outcome]]:
     """As they come in. One whose worker broke is told as failed and not tried again."""
     if not jobs:
         return
-    workers = ProcessWorkers(min(number, len(jobs)), threads=jobs[0].what.recipe.threads)
+    every = list(jobs)
+    workers = ProcessWorkers(min(number, len(every)), threads=every[0].recipe.threads)
     with contextlib.closing(workers):
-        for index, job in enumerate(jobs):
-            workers.submit(Task(index, PERSONS_IDEA, _arguments(job)))
-        left = set(range(len(jobs)))
+        for index, job in enumerate(every):
+            workers.submit(Task(index, PERSONS_IDEA, _arguments(job, jobs[job])))
+        left = set(range(len(every)))
         while left:
             for report in workers.wait(0.5):
                 if isinstance(report, WorkerNote):
                     if report.kind == "stage":
-                        job = jobs[report.details["task"]]
-                        watch(job.what.layer, job.what.seed, _progress(report.details["stage"]))
+                        job = every[report.details["task"]]
+                        watch(job.layer, job.seed, _progress(report.details["stage"]))
                     continue
                 left.remove(report.task)
-                yield jobs[report.task], outcome_of(report)
+                yield every[report.task], outcome_of(report)
 
 
-def _arguments(job: Job) -> dict[str, Any]:
+def _arguments(job: Evaluation, place: Path | None) -> dict[str, Any]:
     return {
-        "layer": job.what.layer,
-        "fitness": settings_to_table(job.what.recipe),
-        "seed": job.what.seed,
-        "test_set": job.what.test_set,
-        "checkpoints": str(job.place.absolute()) if job.place else None,
+        "layer": job.layer,
+        "fitness": settings_to_table(job.recipe),
+        "seed": job.seed,
+        "test_set": job.test_set,
+        "checkpoints": str(place.absolute()) if place else None,
     }
 
 

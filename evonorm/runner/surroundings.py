@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import evonorm
-from evonorm.journal import KeptResults
+from evonorm.journal import KeptResults, Listener
 
 
 def surroundings() -> dict[str, Any]:
     return {"versions": versions(), "commit": commit(), "machine": machine()}
 
 
-def kept_results(place: Path) -> KeptResults:
+def kept_results(place: Path, listener: Listener = lambda *_: None) -> KeptResults:
     """The results in a file or folder; what is added says that it comes from here and now."""
-    return KeptResults(place, surroundings())
+    return KeptResults(place, surroundings(), listener)
 
 
 def versions() -> dict[str, str]:

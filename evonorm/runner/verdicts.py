@@ -6,8 +6,7 @@ known, so that an interrupted table goes on where it was.
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evonorm.fitness import (
@@ -20,12 +19,9 @@ from evonorm.fitness import (
     number_of_threads,
 )
 from evonorm.graph import CATALOG
-from evonorm.journal import Question
+from evonorm.journal import KeptResults, Question
 from evonorm.runner.settings import changed_settings
-from evonorm.runner.surroundings import kept_results
 from evonorm.training import keep_freed_memory
-
-ANSWER = ("passed", "seconds", "figures")  # the rest of a verdict is the question
 
 
 @dataclass(frozen=True)
@@ -59,31 +55,23 @@ def find_verdicts(
     layers: Sequence[str],
     recipe: FitnessRecipe,
     seeds: Sequence[int],
-    keep: Path,
+    kept: KeptResults,
     watch: Callable[[str, int, Progress], None],
     tests: Sequence[str] = tuple(TESTS),
 ) -> Iterator[Verdict]:
-    """Every verdict, kept in a file or folder and taken from there where it is known."""
+    """Every verdict, kept or new; anchor by anchor, so that a stopped table has whole columns."""
     keep_freed_memory()
-    kept = kept_results(keep)
-    for layer, anchor, test, seed in verdict_cases(layers, recipe, seeds, tests):
-        question = verdict_question(layer, anchor, test, seed, recipe)
-        known = kept.find(question)
-        if known is None:
-            verdict = _find(layer, anchor, test, recipe, seed, watch)
-            kept.keep(question, {name: asdict(verdict)[name] for name in ANSWER})
-        else:
-            verdict = Verdict(layer, anchor, test, seed, **known)
-        yield verdict
-
-
-def verdict_cases(
-    layers: Sequence[str], recipe: FitnessRecipe, seeds: Sequence[int], tests: Sequence[str] = tuple(TESTS)
-) -> list[tuple[str, str, str, int]]:
-    """Layer, anchor, test and seed of each; anchor by anchor, so that a stopped table has whole columns."""
-    return [
+    cases = [
         (layer, anchor, test, seed) for seed in seeds for anchor in recipe.anchors for layer in layers for test in tests
     ]
+    kept.expect([verdict_question(*case, recipe) for case in cases], "verdicts")
+    for layer, anchor, test, seed in cases:
+        question = verdict_question(layer, anchor, test, seed, recipe)
+        answer = kept.find(question)
+        if answer is None:
+            answer = _find(layer, anchor, test, recipe, seed, watch)
+            kept.keep(question, answer)
+        yield Verdict(layer, anchor, test, seed, **answer)
 
 
 def verdict_question(layer: str, anchor: str, test: str, seed: int, recipe: FitnessRecipe) -> Question:
@@ -101,12 +89,12 @@ def _find(
     recipe: FitnessRecipe,
     seed: int,
     watch: Callable[[str, int, Progress], None],
-) -> Verdict:
+) -> dict[str, Any]:
     with number_of_threads(recipe.threads):
         task = ProxyTask(layer, anchor, recipe, seed)
         start = time.perf_counter()
         passed, figures = TESTS[test](task, lambda event: watch(layer, seed, event))
-    return Verdict(layer, anchor, test, seed, passed, round(time.perf_counter() - start, 2), figures)
+    return {"passed": passed, "seconds": round(time.perf_counter() - start, 2), "figures": figures}
 
 
 def verdict_rows(verdicts: Sequence[Verdict], anchors: Sequence[str]) -> list[list[str]]:

@@ -69,7 +69,7 @@ def train_mutants(number: int, seed: int, folder: Path) -> None:
     recipe = read_fitness_recipe(Path("recipes/laptop.toml"))
     layers = random_survivors(number, seed, propose=mutant_of_known)
     for layer in track(layers, "training mutants", console=console):
-        passes_first_gate(layer, recipe, folder)
+        passes_first_gate(layer, recipe, kept_results(folder))
 
 
 def limit_rows(trained: Sequence[Trained], gate: float) -> list[list[str]]:

@@ -12,7 +12,6 @@ from evonorm.fitness import TESTS, FitnessRecipe, Progress
 from evonorm.pictures import markdown_table, write_figures
 from evonorm.report import curves_of_layers
 from evonorm.runner import (
-    Evaluation,
     Measurement,
     Verdict,
     distinct_layers,
@@ -20,8 +19,6 @@ from evonorm.runner import (
     find_verdicts,
     read_fitness_recipe,
     summary_rows,
-    verdict_cases,
-    verdict_question,
     verdict_rows,
 )
 from studies.kept_or_fresh import fresh, kept_layers, results, scratch
@@ -37,9 +34,7 @@ def recipe() -> FitnessRecipe:
 def verdicts() -> list[Verdict]:
     """Of every named layer, in one training of 100 steps and one ascent on each anchor."""
     own, layers = recipe(), distinct_layers() if fresh() else kept_layers("proxy_task", "verdict")
-    questions = [verdict_question(*case, own) for case in verdict_cases(layers, own, [0])]
-    kept = results("proxy_task", questions, "verdicts")
-    return list(find_verdicts(layers, own, [0], kept.path, _tell_last))
+    return list(find_verdicts(layers, own, [0], results("proxy_task"), _tell_last))
 
 
 def _tell_last(layer: str, _: int, event: Progress) -> None:
@@ -49,9 +44,7 @@ def _tell_last(layer: str, _: int, event: Progress) -> None:
 
 def trained() -> list[Measurement]:
     """To the last of 2000 steps, with test pictures."""
-    questions = [Evaluation(layer, recipe(), 0, test_set=True).question for layer in LAYERS]
-    kept = results("proxy_task", questions, "evaluations")
-    return evaluate_layers(LAYERS, recipe(), [0], watch=tell, keep=kept.path, test_set=True)
+    return evaluate_layers(LAYERS, recipe(), [0], watch=tell, kept=results("proxy_task"), test_set=True)
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from evonorm.fitness import FitnessRecipe, Progress
 from evonorm.journal import Scores, leaderboard
 from evonorm.pictures import markdown_table
-from evonorm.runner import Evaluation, Measurement, evaluate_layers, read_settings
+from evonorm.runner import Measurement, evaluate_layers, read_settings
 from studies.kept_or_fresh import results, run_of
 
 PICTURES = 3000  # for validation
@@ -52,11 +52,8 @@ def judged_again(name: str, number: int = NUMBER, seeds: int = SEEDS, workers: i
     training = replace(fitness.training, validate_every=0)
     recipe = replace(fitness, validation_images=PICTURES, training=training)
     layers = [*references, *found]
-    questions = [Evaluation(layer, recipe, seed).question for seed in range(seeds) for layer in layers]
-    kept = results("rerank", questions, f"evaluations of {name}")
-    return Reranked(
-        evaluate_layers(layers, recipe, range(seeds), watch=tell, keep=kept.path, workers=workers), references
-    )
+    measured = evaluate_layers(layers, recipe, range(seeds), watch=tell, kept=results("rerank"), workers=workers)
+    return Reranked(measured, references)
 
 
 def tell(layer: str, seed: int, event: Progress | None) -> None:

@@ -40,7 +40,8 @@ def curves() -> dict[str, list[float]]:
     """The changes of every layer, from the file where they are known."""
     layers = TABLE if fresh() else kept_layers("scale_invariance", WHAT)
     questions = {layer: {"what": WHAT, "layer": layer} for layer in layers}
-    kept = results("scale_invariance", list(questions.values()), "curves")
+    kept = results("scale_invariance")
+    kept.expect(list(questions.values()), "curves")
     for layer, question in questions.items():
         if kept.find(question) is None:
             kept.keep(question, {"power_of_ten": POWERS, "change": changes(layer)})

@@ -74,7 +74,8 @@ def train(case: Case) -> dict[str, Any]:
 def trained(cases: Sequence[Case]) -> Iterator[Result]:
     """Every training, from the file where it is known."""
     keep_freed_memory()
-    kept = results("small_batches", [case.question for case in cases])
+    kept = results("small_batches")
+    kept.expect([case.question for case in cases], "trainings")
     for case in cases:
         answer = kept.find(case.question)
         if answer is None:

@@ -23,12 +23,9 @@ from evonorm.runner import (
     find_verdicts,
     random_survivors,
     read_fitness_recipe,
-    verdict_cases,
-    verdict_question,
 )
 from studies.kept_or_fresh import results
 
-TESTS = ("stability",)
 LAYERS = (  # the catalog without its top-10 lists when the study was made
     *("bn-relu", "bn-silu", "gn-relu", "gn-silu", "frn", "ln-relu", "pixelnorm-relu", "random", "random-rej", "rs-rej"),
     *("evonorm-b0", "evonorm-b1", "evonorm-b2", "evonorm-s0", "evonorm-s1", "evonorm-s2"),
@@ -54,10 +51,8 @@ class Variant:
     seeds: tuple[int, ...]
 
     def verdicts(self) -> Iterator[Verdict]:
-        cases = verdict_cases(self.layers, self.recipe, self.seeds, TESTS)
-        questions = [verdict_question(*case, self.recipe) for case in cases]
-        kept = results("stability_steps", questions, f"verdicts ({self.name})")
-        return find_verdicts(self.layers, self.recipe, self.seeds, kept.path, lambda *_: None, TESTS)
+        kept = results("stability_steps")
+        return find_verdicts(self.layers, self.recipe, self.seeds, kept, lambda *_: None, ("stability",))
 
 
 def half_of_catalog(number: int) -> tuple[str, ...]:

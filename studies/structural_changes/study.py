@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from evonorm.fitness import FitnessRecipe
 from evonorm.graph import CATALOG
 from evonorm.pictures import markdown_table
-from evonorm.runner import Curve, Trial, mean_and_spread, measure, trial_question
+from evonorm.runner import Curve, Trial, mean_and_spread, measure
 from studies.kept_or_fresh import fresh, results
 
 LAYERS = ("evonorm-b0", "b0-no-v1x", "b0-no-local", "b0-no-global", "b0-add")
@@ -37,9 +37,8 @@ def _cell(accuracies: list[float | None]) -> str:
 
 def curves(seeds: int) -> list[Curve]:
     trials = [(Trial("target", layer, ANCHOR, seed, LOOKS), RECIPE) for seed in range(seeds) for layer in LAYERS]
-    kept = results("structural_changes", [trial_question(*each) for each in trials])
     found = []
-    for curve, left in measure(trials, kept.path):
+    for curve, left in measure(trials, results("structural_changes")):
         found.append(curve)
         if fresh():
             print(f"{curve.trial.layer}, seed {curve.trial.seed}: {curve} ({left / 60:.0f} min left)", flush=True)

@@ -24,7 +24,7 @@ from evonorm.graph import CATALOG
 from evonorm.journal import Rejected
 from evonorm.pictures import Figure, markdown_table, write_figures
 from evonorm.report import curves_of_layers
-from evonorm.runner import Evaluation, Measurement, evaluate_layers, read_fitness_recipe
+from evonorm.runner import Measurement, evaluate_layers, read_fitness_recipe
 from studies.kept_or_fresh import results, scratch
 from studies.rerank.study import judged_again, tell
 
@@ -46,11 +46,14 @@ class Comparison:
     seeds: int
 
     def measured(self, workers: int) -> list[Measurement]:
-        seeds = range(self.seeds)
-        wanted = [Evaluation(layer, self.recipe, seed, test_set=True) for seed in seeds for layer in self.layers]
-        kept = results("validation", [each.question for each in wanted], f"evaluations ({self.title})")
         return evaluate_layers(
-            self.layers, self.recipe, seeds, watch=tell, keep=kept.path, test_set=True, workers=workers
+            self.layers,
+            self.recipe,
+            range(self.seeds),
+            watch=tell,
+            kept=results("validation"),
+            test_set=True,
+            workers=workers,
         )
 
 

@@ -113,12 +113,17 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 
 def test_people_are_told_what_was_there_already(tmp_path):
-    kept = KeptResults(tmp_path)
+    told = []
+    kept = KeptResults(tmp_path, listener=lambda *event: told.append(event))
     kept.keep(QUESTION, {})
     kept.keep({**QUESTION, "seed": 1}, {"accuracy": 0.5})
     questions = [{**QUESTION, "seed": seed} for seed in range(3)]
-    assert kept.share(questions, "trainings") == f"2 of 3 trainings are kept in {kept.path}; 1 to go."
-    assert kept.share(questions[:2], "trainings").endswith("nothing is trained.")
+    kept.expect(questions, "trainings")
+    kept.expect(questions[:2], "trainings")
+    assert told == [
+        (f"2 of 3 trainings are kept in {kept.path}; 1 to go.", 1),
+        (f"2 of 2 trainings are kept in {kept.path}; nothing is trained.", 0),
+    ]
 
 
 WRITER = """

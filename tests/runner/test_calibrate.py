@@ -103,10 +103,10 @@ def test_nothing_is_trained_twice_and_a_stop_loses_nothing_that_was_done(tmp_pat
         return fake(trial, *rest)
 
     with pytest.raises(KeyboardInterrupt):
-        list(measure(work(), tmp_path, once))
+        list(measure(work(), kept_results(tmp_path), once))
     assert len(trained) == 5
-    whole = [curve for curve, _ in measure(work(), tmp_path, fake)]
-    assert [curve for curve, _ in measure(work(), tmp_path, once)] == whole
+    whole = [curve for curve, _ in measure(work(), kept_results(tmp_path), fake)]
+    assert [curve for curve, _ in measure(work(), kept_results(tmp_path), once)] == whole
     assert len(trained) == 5
     assert whole == [fake(trial, None, None, lambda _: None) for trial, _ in work()]
 
@@ -134,11 +134,11 @@ def test_a_result_serves_every_recipe_that_would_train_the_same():
 
 
 def test_half_a_line_is_no_result(tmp_path):
-    (first, _), (second, _) = measure(work()[:2], tmp_path, fake)
+    (first, _), (second, _) = measure(work()[:2], kept_results(tmp_path), fake)
     file = kept_results(tmp_path).path
     file.write_bytes(file.read_bytes()[:-9])  # a power cut while the second was written
     assert kept_curves(kept_results(tmp_path)) == [first]
-    assert [curve for curve, _ in measure(work()[:2], tmp_path, fake)] == [first, second]
+    assert [curve for curve, _ in measure(work()[:2], kept_results(tmp_path), fake)] == [first, second]
     assert kept_curves(kept_results(tmp_path)) == [first, second]
 
 
@@ -178,7 +178,7 @@ def test_random_survivors_reach_the_first_gate(tmp_path):
         return Curve(trial, (Look(2, accuracy, 2.0),), 2, 0.1)
 
     def passes(layer):
-        return calibrate.passes_first_gate(layer, CHEAP, tmp_path, learns_with_a_moment)
+        return calibrate.passes_first_gate(layer, CHEAP, kept_results(tmp_path), learns_with_a_moment)
 
     found = random_survivors(2, 3, passes)
     assert len(found) == 2
@@ -190,7 +190,7 @@ def test_random_survivors_reach_the_first_gate(tmp_path):
 
 
 def test_the_tables_tell_a_stage_that_predicts_from_one_that_misleads(tmp_path):
-    found = calibration(curve for curve, _ in measure(work(), tmp_path, fake))
+    found = calibration(curve for curve, _ in measure(work(), kept_results(tmp_path), fake))
     rows = {(row[0], row[1], row[2], row[3]): row[4:] for row in correlation_rows(found)}
     assert rows["rung 1, 2 steps", "accuracy", "all", "mean"][:2] == ["4", "-1.00 [-1.00, -1.00]"]
     assert rows["quality, 3 steps", "accuracy", "all", "resnet-nano"][1] == "1.00 [1.00, 1.00]"
@@ -202,7 +202,7 @@ def test_the_tables_tell_a_stage_that_predicts_from_one_that_misleads(tmp_path):
 
 
 def test_the_tables_tell_whom_a_stage_would_lose(tmp_path):
-    found = calibration(curve for curve, _ in measure(work(), tmp_path, fake))
+    found = calibration(curve for curve, _ in measure(work(), kept_results(tmp_path), fake))
     rung, quality, training = levels_of(CHEAP)
     assert turned_down(found, rung) == {"evonorm-s0", "gn-relu"}  # the worse half by its hurdle, upside down
     assert turned_down(found, quality) == {"bn-relu"}  # by its gate
@@ -216,7 +216,7 @@ def test_the_tables_tell_whom_a_stage_would_lose(tmp_path):
 
 
 def test_a_calibration_that_is_not_finished_has_its_tables_too(tmp_path):
-    curves = [curve for curve, _ in measure(work(), tmp_path, fake)]
+    curves = [curve for curve, _ in measure(work(), kept_results(tmp_path), fake)]
     broken = [replace(curves[-1], error="RuntimeError: no memory"), *curves[:-1]]
     assert {row[4] for row in correlation_rows(calibration(broken)) if row[2] == "all"} == {"3"}
     only_cheap = calibration(curve for curve in curves if curve.trial.side == "cheap")
@@ -231,7 +231,7 @@ def test_a_run_that_blew_up_is_last_by_either_figure(tmp_path):
         looks = tuple(Look(look.step, None, None) for look in curve.looks)
         return replace(curve, looks=looks) if trial.layer == "gn-relu" else curve
 
-    found = calibration(curve for curve, _ in measure(work(), tmp_path, blown))
+    found = calibration(curve for curve, _ in measure(work(), kept_results(tmp_path), blown))
     training = levels_of(CHEAP)[-1]
     assert found.on_level("gn-relu", training) == 0.0
     assert found.on_level("gn-relu", training, "running loss") == -math.inf

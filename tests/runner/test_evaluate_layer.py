@@ -32,17 +32,17 @@ def forbidden(*_, **__):
 
 def test_kept_outcomes_are_not_measured_again(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
-    first = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path)
+    first = evaluate_layers(["bn-relu"], RECIPE, [0], kept=kept_results(tmp_path))
     assert [path.name for path in tmp_path.rglob("*")] == ["outcomes.jsonl"]
     (record,) = kept_results(tmp_path).records()
     assert record["commit"] == commit()
     assert record["versions"]["torch"]
     assert record["question"]["recipe"]["training"] == {"steps": 2}  # the defaults go without saying
     monkeypatch.setattr(evaluate_layer, "evaluate", forbidden)
-    assert evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path) == first
-    assert evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path / "outcomes.jsonl") == first
+    assert evaluate_layers(["bn-relu"], RECIPE, [0], kept=kept_results(tmp_path)) == first
+    assert evaluate_layers(["bn-relu"], RECIPE, [0], kept=kept_results(tmp_path / "outcomes.jsonl")) == first
     with pytest.raises(AssertionError):
-        evaluate_layers(["bn-relu"], RECIPE, [1], keep=tmp_path)
+        evaluate_layers(["bn-relu"], RECIPE, [1], kept=kept_results(tmp_path))
 
 
 def test_workers_measure_the_same_and_go_on_from_what_is_kept(tmp_path, monkeypatch):
@@ -50,19 +50,25 @@ def test_workers_measure_the_same_and_go_on_from_what_is_kept(tmp_path, monkeypa
     layers, told = ["bn-relu", "x * sigmoid(x)"], []
     here = evaluate_layers(layers, RECIPE, [0, 1], test_set=True)
     there = evaluate_layers(
-        layers, RECIPE, [0, 1], watch=lambda *event: told.append(event), keep=tmp_path, test_set=True, workers=2
+        layers,
+        RECIPE,
+        [0, 1],
+        watch=lambda *event: told.append(event),
+        kept=kept_results(tmp_path),
+        test_set=True,
+        workers=2,
     )
     assert [without_times(each) for each in there] == [without_times(each) for each in here]
     assert {event[:2] for event in told if event[2] is None} == {(layer, seed) for layer in layers for seed in (0, 1)}
     assert {event[2].anchor for event in told if event[2]} == {"resnet-nano"}
     monkeypatch.setattr(evaluate_layer, "ProcessWorkers", forbidden)
-    assert evaluate_layers(layers, RECIPE, [0, 1], keep=tmp_path, test_set=True, workers=2) == there
+    assert evaluate_layers(layers, RECIPE, [0, 1], kept=kept_results(tmp_path), test_set=True, workers=2) == there
 
 
 def test_a_worker_that_breaks_is_told_and_tried_again_the_next_time(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     monkeypatch.setattr(evaluate_layer, "PERSONS_IDEA", "os:abort")
-    broken = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path, workers=1)
+    broken = evaluate_layers(["bn-relu"], RECIPE, [0], kept=kept_results(tmp_path), workers=1)
     assert isinstance(broken[0].outcome, Failed)
     assert not (tmp_path / "outcomes.jsonl").exists()
 
@@ -88,6 +94,9 @@ def test_the_command_ends_as_if_it_had_not_been_killed(tmp_path):
         process.wait()
     assert len(outcomes(tmp_path / "killed")) < 2, "killed too late to show anything"
     subprocess.run(killed, check=True, capture_output=True)
+    again = subprocess.run(killed, check=True, capture_output=True, text=True).stdout
+    assert "2 of 2 evaluations are kept in" in again
+    assert "nothing is trained." in again
     assert outcomes(tmp_path / "killed") == outcomes(tmp_path / "straight")
     assert [path.name for path in (tmp_path / "killed").rglob("*")] == ["outcomes.jsonl"]
 
@@ -112,7 +121,7 @@ def test_a_table_of_verdicts_goes_on_where_it_was(tmp_path, monkeypatch):
     file = tmp_path / "verdicts.jsonl"
 
     def find(recipe=RECIPE):
-        return list(verdicts.find_verdicts(["bn-relu", "exp(x)"], recipe, [0], file, lambda *_: None))
+        return list(verdicts.find_verdicts(["bn-relu", "exp(x)"], recipe, [0], kept_results(file), lambda *_: None))
 
     found = find()
     assert [(each.layer, each.test, each.passed) for each in found] == [

@@ -8,6 +8,7 @@ from evonorm.graph import Graph
 from evonorm.runner.calibrate import Curve, Look, Trial, measure
 from evonorm.runner.recipe import recipe_from_table
 from evonorm.runner.run_search import create_search
+from evonorm.runner.surroundings import kept_results
 from evonorm.search import SearchSettings
 from studies.free_checks import depth_signal
 from studies.free_checks.depth_signal import limit_rows, trained_layers
@@ -21,7 +22,7 @@ def trained(tmp_path):
         return Curve(trial, (Look(2, 0.1, 2.3), Look(4, ACCURACIES[trial.layer], 2.0)), 4, 1.0)
 
     trials = [(Trial("cheap", layer, "resnet-nano", 0, (2, 4)), FitnessRecipe(data="digits")) for layer in ACCURACIES]
-    list(measure(trials, tmp_path, fake))
+    list(measure(trials, kept_results(tmp_path), fake))
     return tmp_path
 
 
