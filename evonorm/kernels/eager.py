@@ -32,12 +32,12 @@ def run_eager(call: LayerCall) -> Result:
         if moment is None or index_set is None:
             values[number] = ELEMENTWISE[node.op](*inputs)
             continue
-        if index_set == "bwh":
-            raw = batch_moment(moment, inputs[0], graph.batch_moments.index(number))
-        else:
+        if index_set != "bwh":
             raw = raw_moment(moment, index_set, inputs[0], call.groups)
-        if index_set == "bwh" and not isinstance(call.moments, MovingMoments):
-            batch.append(raw.detach().reshape(-1).expand(x.shape[1]))
+        else:
+            raw = batch_moment(moment, inputs[0], number)
+            if not isinstance(call.moments, MovingMoments):
+                batch.append(raw.detach().reshape(-1).expand(x.shape[1]))
         values[number] = raw if moment == "mean" else torch.sqrt(raw + call.eps)
     y = values[graph.output] * per_channel(call.weight, wide) + per_channel(call.bias, wide)
     if y.shape != wide.shape:
@@ -52,11 +52,11 @@ def per_channel(vector: Tensor, x: Tensor) -> Tensor:
 
 
 def batch_moments_of(call: LayerCall, wide: Tensor) -> Callable[[str, Tensor, int], Tensor]:
-    """How a raw moment over the batch is found: from its kind, what it is of, and which of the graph's it is."""
+    """How a raw moment over the batch is found: from its kind, what it is of, and the number of its node."""
     moments = call.moments
     if isinstance(moments, MovingMoments):
-        tensors = moments.tensors
-        return lambda moment, a, number: per_channel(tensors[number], wide)  # noqa: ARG005
+        moving = dict(zip(call.graph.batch_moments, moments.tensors, strict=True))
+        return lambda moment, a, number: per_channel(moving[number], wide)  # noqa: ARG005
     if isinstance(moments, SyncedMoments):
         mean = mean_over_ranks(wide, moments.group)
         return lambda moment, a, number: moment_by(mean, moment, a)  # noqa: ARG005

@@ -83,16 +83,13 @@ class NormAct(nn.Module):
         moments: Moments = THIS_BATCH
         if self.moving_names and not self.training:
             moments = MovingMoments(tuple([self.get_buffer(name) for name in self.moving_names]))
-        gamma, beta, v0, v1 = self.own_parameters()
-        weight, bias = gamma if weight is None else weight, beta if bias is None else bias
-        return LayerCall(self.running_graph, x, weight, bias, v0, v1, self.groups, self.eps, moments, self.kernel_cache)
-
-    def own_parameters(self) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         own: Mapping[str, Any] = self._parameters  # as an attribute each of them costs half a microsecond
         try:
-            return own["weight"], own["bias"], own["v0"], own["v1"]
+            gamma, beta, v0, v1 = own["weight"], own["bias"], own["v0"], own["v1"]
         except KeyError:  # parametrized, or somebody's tensor in a parameter's place
-            return self.weight, self.bias, self.v0, self.v1
+            gamma, beta, v0, v1 = self.weight, self.bias, self.v0, self.v1
+        weight, bias = gamma if weight is None else weight, beta if bias is None else bias
+        return LayerCall(self.running_graph, x, weight, bias, v0, v1, self.groups, self.eps, moments, self.kernel_cache)
 
     def track(self, moments: tuple[Tensor, ...]) -> None:
         """Moves the moving moments towards this batch's."""

@@ -1,5 +1,8 @@
 """The planner alone: what it folds, how many passes it needs, and that it sees functions, not node numbers."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from evonorm.graph.graph import INITIAL_NODES
 from evonorm.kernels.cpu.opcodes import OPCODES
 from evonorm.kernels.cpu.planner import program_of
 from evonorm.kernels.cpu.program import Home, Mode
+from evonorm.kernels.plan import rewrite
 from evonorm.kernels.plan.rewrite import make_plan
 from evonorm.kernels.plan.values import Kind
 
@@ -142,3 +146,10 @@ def test_random_programs_hold_together():
                 assert set(i.operands) <= written, "a buffer is read before it is written"
                 assert i.mode != Mode.ADD or i.dst in written
                 written.add(i.dst)
+
+
+def test_the_plan_is_for_any_device():
+    folder = Path(rewrite.__file__).parent
+    for file in folder.glob("*.py"):
+        imported = re.findall(r"^\s*(?:from|import) (\S+)", file.read_text(), re.MULTILINE)
+        assert not [name for name in imported if name.startswith(("torch", "evonorm.kernels.cpu"))], file.name

@@ -247,3 +247,14 @@ def test_wrong_types_are_told():
         evonorm.create_layer(3, 8)
     with pytest.raises(TypeError, match="floating point input"):
         evonorm.EvoNormS0(8)(torch.ones(2, 8, dtype=torch.int64))
+
+
+def test_parametrized_parameters_are_what_runs():
+    class Doubled(nn.Module):
+        def forward(self, weight):
+            return 2 * weight
+
+    layer, x = evonorm.EvoNormS0(8), data(2, 8, 3, 3)
+    expected = 2 * layer(x)
+    nn.utils.parametrize.register_parametrization(layer, "weight", Doubled())
+    torch.testing.assert_close(layer(x), expected)

@@ -171,7 +171,7 @@ def unfit(call: LayerCall) -> str | None:
         return f"it runs fp32, fp16 and bf16 tensors on a CPU, got {x.dtype} on {x.device}"
     if x.numel() == 0:
         return "the input is empty"
-    for each in call[2:6]:
+    for each in call[2:6]:  # the parameters
         if each is not None and not each.is_cpu:
             return f"it runs on a CPU, and a parameter is on {each.device}"
     if isinstance(call.moments, SyncedMoments):
