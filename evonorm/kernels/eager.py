@@ -6,14 +6,12 @@ shape-preserving definition, since every element would be repeated equally often
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from evonorm.graph import V0, V1, ZERO, Graph, X
-
-LOG_SQRT_EPS = 1e-5  # inside the signed log and sqrt
-SMALLEST_DIVISOR = 1e-6
+from evonorm.graph import ATOM, INDEX_SETS, PRIMITIVES, V0, V1, ZERO, Graph, Piece, Primitive, X
 
 
 def run_eager(
@@ -47,13 +45,13 @@ def run_eager(
         moment, index_set = node.primitive.moment, node.primitive.index_set
         inputs = [values[i] for i in node.inputs]
         if moment is None or index_set is None:
-            values[number] = ELEMENTWISE[node.op](*inputs)
+            values[number] = torch_function(node.op)(*inputs)
             continue
-        if index_set == "bwh" and moving is not None:
+        if node.primitive.needs_batch and moving is not None:
             raw = per_channel(moving[graph.batch_moments.index(number)])
         else:
             raw = raw_moment(moment, index_set, inputs[0], groups)
-        if index_set == "bwh" and moving is None:
+        if node.primitive.needs_batch and moving is None:
             batch.append(raw.detach().reshape(-1).expand(x.shape[1]))
         values[number] = raw if moment == "mean" else torch.sqrt(raw + eps)
     y = values[graph.output] * per_channel(weight) + per_channel(bias)
@@ -62,44 +60,38 @@ def run_eager(
     return y.reshape(x.shape).to(x.dtype), tuple(batch)
 
 
-def signed_log(a: Tensor) -> Tensor:
-    return torch.sign(a) * torch.log(torch.abs(a) + LOG_SQRT_EPS)
+def torch_function(op: str) -> Callable[..., Tensor]:
+    """An element-wise primitive as a function of tensors: the source in its record, compiled once."""
+    if op not in _compiled:
+        _compiled[op] = _compile(PRIMITIVES[op])
+    return _compiled[op]
 
 
-def signed_sqrt(a: Tensor) -> Tensor:
-    return torch.sign(a) * torch.sqrt(torch.abs(a) + LOG_SQRT_EPS)
+# What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
+torch_function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+_compiled: dict[str, Callable[..., Tensor]] = {}
 
 
-def guarded_div(a: Tensor, b: Tensor) -> Tensor:
-    """a / b with b pushed away from zero, keeping its sign; zero, also -0, counts as positive."""
-    return a / torch.where(b >= 0, b.clamp(min=SMALLEST_DIVISOR), b.clamp(max=-SMALLEST_DIVISOR))
-
-
-ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
-    "add": torch.add,
-    "mul": torch.mul,
-    "div": guarded_div,
-    "max": torch.maximum,  # splits the gradient at ties in halves, NaN from either side
-    "neg": torch.neg,
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-    "exp": torch.exp,
-    "log": signed_log,
-    "abs": torch.abs,
-    "square": torch.square,
-    "sqrt": signed_sqrt,
-}
+def _compile(primitive: Primitive) -> Callable[..., Tensor]:
+    assert primitive.torch is not None
+    arguments = ("a", "b")[: primitive.arity]
+    value = primitive.torch.fill([Piece(each, ATOM) for each in arguments], lambda text: f"({text})")
+    code = f"def {primitive.name}({', '.join(arguments)}):\n    return {value.text}\n"
+    namespace: dict[str, Any] = {"torch": torch, "Tensor": Tensor}
+    exec("\n".join((*primitive.functions, code)), namespace)  # noqa: S102 (registered by a program or a plug-in)
+    function: Callable[..., Tensor] = namespace[primitive.name]
+    return function
 
 
 def raw_moment(moment: str, index_set: str, a: Tensor, groups: int) -> Tensor:
     """Mean, mean of squares (for rms) or biased variance (for std) over the index set, broadcastable to `a`."""
-    spatial = tuple(range(2, a.ndim))
-    if index_set == "whcg":
-        split = a.unflatten(1, (groups if a.shape[1] > 1 else 1, -1))  # (b, g, c/g, ...)
-        raw = moment_over(tuple(range(2, split.ndim)), moment, split)  # (b, g, 1, ...)
-        return raw.expand(-1, -1, split.shape[2], *raw.shape[3:]).flatten(1, 2)  # (b, c, 1, ...)
-    axes = {"bwh": (0, *spatial), "whc": (1, *spatial), "wh": spatial}[index_set]
-    return moment_over(axes, moment, a)
+    averaged = INDEX_SETS[index_set]
+    axes = (*((0,) if "b" in averaged.axes else ()), *(range(2, a.ndim) if "s" in averaged.axes else ()))
+    if not averaged.splits_channels:
+        return moment_over((*axes, 1) if "c" in averaged.axes else axes, moment, a)
+    split = a.unflatten(1, (groups if a.shape[1] > 1 else 1, -1))  # (b, g, c/g, ...)
+    raw = moment_over((2, *(axis + (axis > 1) for axis in axes)), moment, split)  # (b, g, 1, ...)
+    return raw.expand(-1, -1, split.shape[2], *raw.shape[3:]).flatten(1, 2)  # (b, c, 1, ...)
 
 
 def moment_over(axes: tuple[int, ...], moment: str, a: Tensor) -> Tensor:

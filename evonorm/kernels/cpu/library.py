@@ -1,14 +1,14 @@
 """The native library: found, checked and asked once. Without it everything runs in eager mode, with one warning."""
 
 import warnings
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any
 
 from evonorm.graph import Graph
 from evonorm.kernels.cpu.opcodes import OPCODES
 from evonorm.kernels.cpu.planner import plan
-from evonorm.kernels.plan.values import Kind
+from evonorm.kernels.plan.values import Kind, NoInstructionError
 
 PITCH = 16  # rows of small values are padded to this many floats
 
@@ -98,5 +98,18 @@ def _prepare(graph: Graph, eps: float, training: bool) -> PreparedLayer | None:
         return None
     try:
         return PreparedLayer(library, graph, eps, training)
+    except NoInstructionError as error:
+        _warn_of_plain_torch(error.primitive)
+        return None
     except OverflowError:
         return None
+
+
+@cache
+def _warn_of_plain_torch(primitive: str) -> None:
+    warnings.warn(
+        f"evonorm's native kernel has no instruction for {primitive}. Layers that use it run on plain torch, which is"
+        " right but slower.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
