@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evonorm.graph import ATOM, INDEX_SETS, PRIMITIVES, V0, V1, ZERO, Graph, Piece, Primitive, X
+from evonorm.graph import ATOM, INDEX_SETS, PRIMITIVES, ROWS, V0, V1, ZERO, Graph, Piece, Primitive, X
 
 
 def run_eager(
@@ -62,25 +62,35 @@ def run_eager(
 
 def torch_function(op: str) -> Callable[..., Tensor]:
     """An element-wise primitive as a function of tensors: the source in its record, compiled once."""
-    if op not in _compiled:
-        _compiled[op] = _compile(PRIMITIVES[op])
-    return _compiled[op]
-
-
-# What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
-torch_function._dynamo_marked_constant = True  # type: ignore[attr-defined]
-_compiled: dict[str, Callable[..., Tensor]] = {}
+    _compile_new_ones()
+    return _functions[op]
 
 
 def _compile(primitive: Primitive) -> Callable[..., Tensor]:
     assert primitive.torch is not None
     arguments = ("a", "b")[: primitive.arity]
     value = primitive.torch.fill([Piece(each, ATOM) for each in arguments], lambda text: f"({text})")
-    code = f"def {primitive.name}({', '.join(arguments)}):\n    return {value.text}\n"
+    code = f"_function = lambda {', '.join(arguments)}: {value.text}\n"
     namespace: dict[str, Any] = {"torch": torch, "Tensor": Tensor}
     exec("\n".join((*primitive.functions, code)), namespace)  # noqa: S102 (registered by a program or a plug-in)
-    function: Callable[..., Tensor] = namespace[primitive.name]
+    function: Callable[..., Tensor] = namespace["_function"]
     return function
+
+
+_functions = {each.name: _compile(each) for row in ROWS for each in row if each.torch is not None}
+_compiled_at = [0]  # how many changes of the register the functions above have seen
+
+
+def _compile_new_ones() -> None:
+    """All at once, before anyone looks: a tracer that has read the table would not see what comes later."""
+    if _compiled_at != [PRIMITIVES.changes]:
+        new = {name: each for name, each in PRIMITIVES.items() if each.torch is not None and name not in _functions}
+        _functions.update({name: _compile(each) for name, each in new.items()})
+        _compiled_at[:] = [PRIMITIVES.changes]
+
+
+# What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
+_compile_new_ones._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def raw_moment(moment: str, index_set: str, a: Tensor, groups: int) -> Tensor:
