@@ -15,10 +15,13 @@ from evonorm.graph import Graph as Graph
 from evonorm.graph import Node as Node
 from evonorm.graph import graph_of as graph_of
 from evonorm.graph import mutate as mutate
+from evonorm.graph import register_index_set as register_index_set
+from evonorm.graph import register_primitive as register_primitive
 from evonorm.graph import sample_graph as sample_graph
 from evonorm.graph import simplify as simplify
 
 if TYPE_CHECKING:
+    from evonorm.data import register_data as register_data
     from evonorm.layers import EvoNormB0 as EvoNormB0
     from evonorm.layers import EvoNormB1 as EvoNormB1
     from evonorm.layers import EvoNormB2 as EvoNormB2
@@ -29,8 +32,11 @@ if TYPE_CHECKING:
     from evonorm.layers import create_layer as create_layer
     from evonorm.layers import layer_names as layer_names
     from evonorm.layers import no_weight_decay as no_weight_decay
+    from evonorm.layers import register_layer as register_layer
     from evonorm.models import create_model as create_model
     from evonorm.models import model_names as model_names
+    from evonorm.models import register_anchor as register_anchor
+    from evonorm.models import register_model as register_model
     from evonorm.report import Run as Run
 
 __version__ = "0.2.0"
@@ -38,13 +44,18 @@ __version__ = "0.2.0"
 _ROOMS = {
     "layers": (
         *("EvoNormB0", "EvoNormB1", "EvoNormB2", "EvoNormS0", "EvoNormS1", "EvoNormS2"),
-        *("NormAct", "create_layer", "layer_names", "no_weight_decay"),
+        *("NormAct", "create_layer", "layer_names", "no_weight_decay", "register_layer"),
     ),
-    "models": ("create_model", "model_names"),
+    "data": ("register_data",),
+    "models": ("create_model", "model_names", "register_anchor", "register_model"),
     "report": ("Run",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
-__all__ = ["FormulaError", "Graph", "Node", "graph_of", "mutate", "sample_graph", "simplify", *_ROOM_OF]
+__all__ = [
+    *("FormulaError", "Graph", "Node", "graph_of", "mutate", "register_index_set", "register_primitive"),
+    *("sample_graph", "simplify"),
+    *_ROOM_OF,
+]
 
 
 def __getattr__(name: str) -> Any:

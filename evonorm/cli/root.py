@@ -16,6 +16,7 @@ from rich.table import Table
 
 from evonorm.cli.bench import add_bench_command
 from evonorm.cli.calibrate import add_calibrate_command
+from evonorm.cli.plugins import add_plugins_command
 from evonorm.cli.report import add_report_commands
 from evonorm.cli.search import Changes, add_commands
 from evonorm.data import cifar10_path, get_cifar10, load_data
@@ -51,6 +52,7 @@ add_commands(app)
 add_report_commands(app)
 add_calibrate_command(app)
 add_bench_command(app)
+add_plugins_command(app)
 
 
 @app.callback()

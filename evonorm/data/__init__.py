@@ -11,5 +11,6 @@ from evonorm.data.crops import CropBatches as CropBatches
 from evonorm.data.crops import whole_batches as whole_batches
 from evonorm.data.images import DataSet as DataSet
 from evonorm.data.images import Images as Images
-from evonorm.data.load import DATA_NAMES as DATA_NAMES
+from evonorm.data.load import DATA_SETS as DATA_SETS
 from evonorm.data.load import load_data as load_data
+from evonorm.data.load import register_data as register_data

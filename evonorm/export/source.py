@@ -4,7 +4,7 @@ import keyword
 import re
 from collections import Counter
 
-from evonorm.graph import Graph, Node
+from evonorm.graph import ATOM, INDEX_SETS, Graph, Node, Piece, Primitive, Template
 from evonorm.layers import moving_names
 
 RAW_MOMENTS = {"mean": "mean", "rms": "mean_square", "std": "variance"}
@@ -27,52 +27,16 @@ def variance(a: Tensor, axes: tuple[int, ...]) -> Tensor:
     return torch.square(a - a.mean(axes, keepdim=True)).mean(axes, keepdim=True)
 """,
     "over_group": '''
-def over_group(moment: Callable[..., Tensor], a: Tensor, groups: int) -> Tensor:
-    """A moment over the spatial axes and the channels of each group."""
+def over_group(moment: Callable[..., Tensor], a: Tensor, groups: int, axes: tuple[int, ...]) -> Tensor:
+    """A moment over the channels of each group and these axes."""
     split = a.unflatten(1, (groups if a.shape[1] > 1 else 1, -1))
-    raw = moment(split, tuple(range(2, split.ndim)))
+    raw = moment(split, (2, *(axis + (axis > 1) for axis in axes)))
     return raw.expand(-1, -1, split.shape[2], *raw.shape[3:]).flatten(1, 2)
 ''',
     "spatial": """
 def spatial(a: Tensor) -> tuple[int, ...]:
     return tuple(range(2, a.ndim))
 """,
-    "divide": '''
-def divide(a: Tensor, b: Tensor) -> Tensor:
-    """a / b with b kept away from zero."""
-    return a / torch.where(b >= 0, b.clamp(min=1e-6), b.clamp(max=-1e-6))
-''',
-    "signed_log": """
-def signed_log(a: Tensor) -> Tensor:
-    return torch.sign(a) * torch.log(torch.abs(a) + 1e-5)
-""",
-    "signed_sqrt": """
-def signed_sqrt(a: Tensor) -> Tensor:
-    return torch.sign(a) * torch.sqrt(torch.abs(a) + 1e-5)
-""",
-}
-
-SUM, PRODUCT, MINUS, ATOM = range(4)  # how tightly a written value binds
-EXPRESSIONS: dict[str, tuple[str, int, tuple[int, ...]]] = {  # text, its binding, what its inputs must bind like
-    "add": ("{0} + {1}", SUM, (SUM, PRODUCT)),
-    "mul": ("{0} * {1}", PRODUCT, (PRODUCT, MINUS)),
-    "div": ("divide({0}, {1})", ATOM, (SUM, SUM)),
-    "max": ("torch.maximum({0}, {1})", ATOM, (SUM, SUM)),
-    "neg": ("-{0}", MINUS, (MINUS,)),
-    "sigmoid": ("torch.sigmoid({0})", ATOM, (SUM,)),
-    "tanh": ("torch.tanh({0})", ATOM, (SUM,)),
-    "exp": ("torch.exp({0})", ATOM, (SUM,)),
-    "log": ("signed_log({0})", ATOM, (SUM,)),
-    "abs": ("torch.abs({0})", ATOM, (SUM,)),
-    "square": ("torch.square({0})", ATOM, (SUM,)),
-    "sqrt": ("signed_sqrt({0})", ATOM, (SUM,)),
-}
-
-MOMENT_OVER = {
-    "whc": "{moment}({0}, (1, *spatial({0})))",
-    "wh": "{moment}({0}, spatial({0}))",
-    "whcg": "over_group({moment}, {0}, self.groups)",
-    "bwh": 'self.over_batch({moment}, {0}, "{moving}")',
 }
 
 MODULE = '''"""{title}
@@ -124,13 +88,13 @@ class {name}(nn.Module):
 {functions}'''
 
 OVER_BATCH = '''
-    def over_batch(self, moment: Callable[..., Tensor], a: Tensor, name: str) -> Tensor:
+    def over_batch(self, moment: Callable[[], Tensor], x: Tensor, name: str) -> Tensor:
         """The batch's moment in training, which the moving one follows; the moving one in evaluation."""
         moving = self.get_buffer(name)
         if not self.training:
-            return per_channel(moving, a)
-        raw = moment(a, (0, *spatial(a)))
-        if a.shape[0] > 0:
+            return per_channel(moving, x)
+        raw = moment()
+        if x.shape[0] > 0:
             with torch.no_grad():
                 moving.mul_(1 - self.momentum).add_(self.momentum * raw.reshape(-1).to(moving.dtype))
         return raw
@@ -153,7 +117,7 @@ def layer_source(graph: Graph, class_name: str, origin: str = "Written by evonor
         methods=OVER_BATCH if graph.batch_moments else "",
         functions="{functions}",
     )
-    functions = _used_functions(code)
+    functions = _used_functions(code, {**FUNCTIONS, **_functions_of_primitives(graph)})
     imports = "import torch\nfrom torch import Tensor, nn\n"
     if "Callable" in code + functions:
         imports = f"from collections.abc import Callable\n\n{imports}"
@@ -174,9 +138,9 @@ def _state_code(graph: Graph) -> str:
 
 def _body_lines(graph: Graph) -> list[str]:
     """A line for each moment and each value that is used more than once; the rest is written in place."""
-    uses = Counter(i for _, node in graph.live_nodes for i in node.inputs)
+    uses = Counter(i for _, node in graph.live_nodes for i in _reads(node))
     moving = dict(zip(graph.batch_moments, moving_names(graph), strict=True))
-    texts = {number: (name, ATOM) for number, name in enumerate(("x", "zero", "v0", "v1"))}
+    texts = {number: Piece(name, ATOM) for number, name in enumerate(("x", "zero", "v0", "v1"))}
     lines = ["zero = x.new_zeros((1,) * x.ndim)"] if graph.reads("0") else []
     for name in ("v0", "v1"):
         if graph.reads(name):
@@ -191,40 +155,79 @@ def _body_lines(graph: Graph) -> list[str]:
 
     for number, node in graph.live_nodes:
         if node.primitive.aggregates:
-            argument = texts[node.inputs[0]][0]
+            argument = texts[node.inputs[0]].text
             if not argument.isidentifier():
                 argument = name_value(argument, "inner")
-            texts[number] = name_value(_moment_text(node, argument, moving.get(number, "")), node.op), ATOM
+            texts[number] = Piece(name_value(_moment_text(node, argument, moving.get(number, "")), node.op), ATOM)
         else:
-            text, binding = _expression(node, [texts[i] for i in node.inputs])
-            texts[number] = (name_value(text, "value"), ATOM) if uses[number] > 1 else (text, binding)
-    return [*lines, f"return {texts[graph.output][0]}"]
+            written = _torch(node).fill([texts[i] for i in node.inputs], lambda text: f"({text})")
+            texts[number] = Piece(name_value(written.text, "value"), ATOM) if uses[number] > 1 else written
+    return [*lines, f"return {texts[graph.output].text}"]
 
 
-def _expression(node: Node, inputs: list[tuple[str, int]]) -> tuple[str, int]:
-    template, binding, places = EXPRESSIONS[node.op]
-    written = [text if tight >= wanted else f"({text})" for (text, tight), wanted in zip(inputs, places, strict=True)]
-    return template.format(*written), binding
+def _torch(node: Node) -> Template:
+    template = node.primitive.torch
+    assert template is not None
+    return template
+
+
+def _reads(node: Node) -> list[int]:
+    """The nodes that the text of this one mentions, as often as it does."""
+    if node.primitive.aggregates:
+        return list(node.inputs)
+    return [i for place, i in enumerate(node.inputs) for _ in range(_torch(node).text.count(f"{{{place}}}"))]
 
 
 def _moment_text(node: Node, argument: str, moving: str) -> str:
-    moment, index_set = node.primitive.moment, node.primitive.index_set
-    assert moment is not None
-    assert index_set is not None
-    raw = MOMENT_OVER[index_set].format(argument, moment=RAW_MOMENTS[moment], moving=moving)
-    return raw if moment == "mean" else f"torch.sqrt({raw} + self.eps)"
+    raw = _raw_moment_text(node.primitive, argument)
+    if node.primitive.needs_batch:
+        raw = f'self.over_batch(lambda: {raw}, x, "{moving}")'
+    return raw if node.primitive.moment == "mean" else f"torch.sqrt({raw} + self.eps)"
 
 
-def _used_functions(code: str) -> str:
+def _raw_moment_text(primitive: Primitive, argument: str) -> str:
+    averaged, moment = INDEX_SETS[str(primitive.index_set)], RAW_MOMENTS[str(primitive.moment)]
+    numbers = [number for axis, number in (("b", "0"), ("g", "1")) if axis in averaged.axes]
+    spatial = f"spatial({argument})"
+    if "s" not in averaged.axes:
+        axes = f"({', '.join(numbers)}{',' if len(numbers) == 1 else ''})"
+    else:
+        axes = f"({', '.join(numbers)}, *{spatial})" if numbers else spatial
+    if averaged.splits_channels:
+        return f"over_group({moment}, {argument}, self.groups, {axes})"
+    return f"{moment}({argument}, {axes})"
+
+
+def _functions_of_primitives(graph: Graph) -> dict[str, str]:
+    """The functions that primitives of the graph bring along, by name; two of one name must be the same."""
+    found: dict[str, str] = {}
+    for _, node in graph.live_nodes:
+        for source in node.primitive.functions:
+            name = _defined_name(source)
+            if FUNCTIONS.get(name, found.setdefault(name, source)) != source:
+                raise ValueError(
+                    f"{node.op} calls a function {name!r}, and an exported layer has another one of this name."
+                    " Register the primitive with a function of its own name."
+                )
+    return found
+
+
+def _defined_name(source: str) -> str:
+    definition = re.search(r"^def (\w+)\(", source, re.MULTILINE)
+    assert definition is not None
+    return definition[1]
+
+
+def _used_functions(code: str, known: dict[str, str]) -> str:
     """The functions that the code calls, and those that these call."""
     used: list[str] = []
-    waiting = [name for name in FUNCTIONS if _mentions(code, name)]
+    waiting = [name for name in known if _mentions(code, name)]
     while waiting:
         name = waiting.pop(0)
         if name not in used:
             used.append(name)
-            waiting += [other for other in FUNCTIONS if other != name and _mentions(FUNCTIONS[name], other)]
-    return "\n".join(FUNCTIONS[name] for name in FUNCTIONS if name in used)
+            waiting += [other for other in known if other != name and _mentions(known[name], other)]
+    return "\n".join(known[name] for name in known if name in used)
 
 
 def _mentions(code: str, function: str) -> bool:

@@ -15,9 +15,9 @@ from functools import cache, lru_cache
 import numpy as np
 
 from evonorm.fitness.bend import reject_straight
-from evonorm.graph import Graph, simplify
+from evonorm.graph import Array, Graph, simplify
 from evonorm.journal import Rejected
-from evonorm.kernels import Array, backward_small, forward_small
+from evonorm.kernels import backward_small, forward_small
 
 DEPTH_SIGNAL = "free:depth-signal"
 DEPTH = 30

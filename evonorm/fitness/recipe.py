@@ -6,7 +6,7 @@ Batch size and crop belong to the anchors (`evonorm.models.ANCHORS`): 128 and 24
 from dataclasses import dataclass, field
 from typing import Literal
 
-from evonorm.data import DATA_NAMES
+from evonorm.data import DATA_SETS
 from evonorm.models import ANCHORS
 from evonorm.training import TrainingRecipe
 
@@ -111,8 +111,8 @@ class FitnessRecipe:
     ladder: tuple[Rung, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.data not in DATA_NAMES:
-            raise ValueError(f"data must be one of {', '.join(DATA_NAMES)}, got {self.data!r}.")
+        if self.data not in DATA_SETS:
+            raise ValueError(f"data must be one of {', '.join(DATA_SETS)}, got {self.data!r}.")
         if not self.anchors or len(set(self.anchors)) != len(self.anchors):
             raise ValueError(f"anchors must be a list of different names, got {list(self.anchors)}.")
         for anchor in self.anchors:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from evonorm.foundation import did_you_mean
+from evonorm.foundation import Register, did_you_mean
 from evonorm.graph.formula import FormulaError
 from evonorm.graph.graph import Graph
 
@@ -11,30 +11,39 @@ from evonorm.graph.graph import Graph
 class Entry:
     """A named layer. `formula` is None where the language cannot say it.
 
-    With `affine_inside`, gamma and beta are applied to the normalized value before the activation, as in
-    max(z * gamma + beta, 0); the formula leaves them out. Otherwise the affine follows the whole formula.
+    With a `normalization`, gamma and beta are applied to its value before the activation, as in max(z * gamma + beta,
+    0), and it is what is left of the layer where a model has no activation; the formula leaves the affine out.
+    Otherwise the affine follows the whole formula.
     """
 
     name: str
     formula: str | None
     source: str
-    affine_inside: bool = False
+    normalization: str | None = None
+
+    @property
+    def affine_inside(self) -> bool:
+        return self.normalization is not None
 
 
 _BN = "(x - mean_bwh(x)) / std_bwh(x)"
 _GN = "(x - mean_whcg(x)) / std_whcg(x)"
 _LN = "(x - mean_whc(x)) / std_whc(x)"
+_FRN = "x / rms_wh(x)"
+_PIXEL_NORM = "x / rms_c(x)"
 _B0 = "x / max(std_bwh(x), v1 * x + std_wh(x))"
 _S0 = "x * sigmoid(v1 * x) / std_whcg(x)"
 
 _BASELINES = (
-    Entry("bn-relu", f"max({_BN}, 0)", "Table 'ImageNet results of batch-dependent layers'", affine_inside=True),
-    Entry("bn-silu", f"{_BN} * sigmoid(v1 * ({_BN}))", "the same table", affine_inside=True),
-    Entry("gn-relu", f"max({_GN}, 0)", "Table 'ImageNet results of batch-independent layers'", affine_inside=True),
-    Entry("gn-silu", f"{_GN} * sigmoid(v1 * ({_GN}))", "Table 'accuracies with 4 images/worker'", affine_inside=True),
-    Entry("frn", "max(x / rms_wh(x), v0)", "Table 'ImageNet results of batch-independent layers'", affine_inside=True),
-    Entry("ln-relu", f"max({_LN}, 0)", "Table 'BigGAN-deep results'", affine_inside=True),
-    Entry("pixelnorm-relu", None, "Table 'BigGAN-deep results': its moment is over c alone", affine_inside=True),
+    Entry("bn-relu", f"max({_BN}, 0)", "Table 'ImageNet results of batch-dependent layers'", _BN),
+    Entry("bn-silu", f"{_BN} * sigmoid(v1 * ({_BN}))", "the same table", _BN),
+    Entry("gn-relu", f"max({_GN}, 0)", "Table 'ImageNet results of batch-independent layers'", _GN),
+    Entry("gn-silu", f"{_GN} * sigmoid(v1 * ({_GN}))", "Table 'accuracies with 4 images/worker'", _GN),
+    Entry("frn", f"max({_FRN}, v0)", "Table 'ImageNet results of batch-independent layers'", _FRN),
+    Entry("ln-relu", f"max({_LN}, 0)", "Table 'BigGAN-deep results'", _LN),
+    Entry(
+        "pixelnorm-relu", f"max({_PIXEL_NORM}, 0)", "Table 'BigGAN-deep results': a moment over c alone", _PIXEL_NORM
+    ),
 )
 
 _RANDOM_ROWS = (
@@ -92,9 +101,9 @@ _TOP_LISTS = tuple(
     for rank, formula in enumerate(formulas, start=1)
 )
 
-CATALOG: dict[str, Entry] = {
-    entry.name: entry for entry in (*_BASELINES, *_RANDOM_ROWS, *_EVONORMS, *_CHANGES_OF_B0, *_TOP_LISTS)
-}
+CATALOG: Register[Entry] = Register(
+    "layer", {entry.name: entry for entry in (*_BASELINES, *_RANDOM_ROWS, *_EVONORMS, *_CHANGES_OF_B0, *_TOP_LISTS)}
+)
 
 
 def graph_of(layer: str | Graph) -> Graph:
@@ -103,12 +112,12 @@ def graph_of(layer: str | Graph) -> Graph:
         return layer
     if not isinstance(layer, str):
         raise TypeError(f"layer must be a name, formula text or a Graph, got {type(layer).__name__}.")
-    if layer not in CATALOG:
+    entry = CATALOG.get(layer)
+    if entry is None:
         return _parsed(layer)
-    formula = CATALOG[layer].formula
-    if formula is None:
+    if entry.formula is None:
         raise ValueError(f"{layer} cannot be written in the formula language, so it has no graph.")
-    return Graph.parse(formula)
+    return Graph.parse(entry.formula)
 
 
 def _parsed(text: str) -> Graph:

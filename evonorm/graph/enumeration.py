@@ -7,7 +7,8 @@ RS + rej three.
 from collections.abc import Iterator
 
 from evonorm.graph.graph import INITIAL_NODES, Graph
-from evonorm.graph.primitives import PRIMITIVES, Primitive
+from evonorm.graph.primitive import Primitive
+from evonorm.graph.primitives import searched_rows
 from evonorm.graph.simplify import Expression, apply, to_graph
 
 LARGEST = 3  # beyond it, two halves may share a part; and they are millions
@@ -26,7 +27,7 @@ def small_graphs(size: int, batch_ops: bool = True) -> Iterator[Graph]:
 
 def _levels(size: int, batch_ops: bool) -> list[list[Expression]]:
     """The distinct expressions with 0, 1, ... nodes. Those without x are among them, as parts of larger ones."""
-    allowed = [each for each in PRIMITIVES.values() if batch_ops or not each.needs_batch]
+    allowed = [each for row in searched_rows() for each in row if batch_ops or not each.needs_batch]
     levels, known = [INITIAL], set(INITIAL)
     for _ in range(size):
         level: list[Expression] = []

@@ -9,16 +9,16 @@
 """
 
 import re
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from evonorm.foundation import did_you_mean
 from evonorm.graph.graph import INITIAL_NODES, MAX_NODES, ZERO, Graph, Node, with_output
+from evonorm.graph.primitive import Primitive
 from evonorm.graph.primitives import PRIMITIVES
+from evonorm.graph.templates import ATOM, LETTER, PRODUCT, SUM, Piece, Template
 
 INFIX = {"+": "add", "*": "mul", "/": "div"}
-FUNCTIONS = {name for name, primitive in PRIMITIVES.items() if primitive.formula.startswith(name + "(")}
-KNOWN_NAMES = (*INITIAL_NODES, "1", *sorted(FUNCTIONS))
 MAX_NESTING = 2 * MAX_NODES + 2  # the deepest formula that a graph can print
 MAX_TEXT = 100_000
 
@@ -59,6 +59,12 @@ def formula_text(graph: Graph) -> str:
 def latex_text(graph: Graph) -> str:
     """The same in LaTeX, in the paper's letters."""
     return _write(graph, LATEX)
+
+
+def known_names() -> tuple[str, ...]:
+    """Every word that a formula may contain."""
+    functions = (name for name, primitive in PRIMITIVES.items() if primitive.is_function)
+    return (*INITIAL_NODES, "1", *sorted(functions))
 
 
 def _tokens(text: str) -> list[Token]:
@@ -150,7 +156,7 @@ class _Parser:
         if token.text == "1":
             self.at += 1
             return self.add_node("exp", ZERO)
-        if token.text in FUNCTIONS:
+        if token.kind == "name" and token.text in PRIMITIVES and PRIMITIVES[token.text].is_function:
             return self.call(token.text)
         raise self.unknown(token)
 
@@ -170,74 +176,55 @@ class _Parser:
 
     def unknown(self, token: Token) -> FormulaError:
         if token.kind == "name":
-            hint = did_you_mean(token.text, KNOWN_NAMES, most=1)
-            return self.error(f"unknown name {token.text!r}.{hint} Known names: {', '.join(KNOWN_NAMES)}.")
+            known = known_names()
+            hint = did_you_mean(token.text, known, most=1)
+            return self.error(f"unknown name {token.text!r}.{hint} Known names: {', '.join(known)}.")
         if token.kind == "number":
             return self.error(f"the only numbers are 0 and 1, got {token.text!r}.")
         return self.error(f"expected x, 0, 1, v0, v1, a function or '(', got {token.text!r}.")
 
 
-SUM, PRODUCT, MINUS, ATOM = range(4)
-
-
-class Text(NamedTuple):
-    """A written node and how tightly it binds: brackets go around what binds less than its place asks for."""
-
-    text: str
-    binding: int
-
-
 @dataclass(frozen=True)
-class _Style:
-    """Formula text and LaTeX differ in names, brackets and templates; the rules of precedence are the same."""
+class Style:
+    """A way to write graphs: letters, brackets, and which face of a primitive; precedence is the templates' matter."""
 
+    face: Callable[[Primitive], Template]
     initial: tuple[str, ...]
-    left: str
-    right: str
-    inline_division: bool
-    right_factor: int  # how tightly the right side of a product must bind: "a -b" would read as a difference
-
-    def wrap(self, text: Text, at_least: int) -> str:
-        return text.text if text.binding >= at_least else f"{self.left}{text.text}{self.right}"
-
-    def template(self, node: Node, first_input: str) -> str:
-        if self.inline_division:
-            return node.primitive.formula
-        latex = node.primitive.latex
-        return latex.replace(r"\left({0}\right)^2", "{0}^2") if first_input in self.initial else latex
+    one: str
+    difference: Template
+    bracketed: Callable[[str], str]
+    longest: int
+    too_long: str
 
 
-FORMULA = _Style(INITIAL_NODES, "(", ")", inline_division=True, right_factor=MINUS)
-LATEX = _Style(("x", "0", "v_0", "v_1"), r"\left(", r"\right)", inline_division=False, right_factor=ATOM)
+_DIFFERENCE = Template("{0} - {1}", SUM, (SUM, PRODUCT))
+_TOO_LONG = f"the formula is longer than {MAX_TEXT} characters; use graph.encode() to store it."
+FORMULA = Style(lambda p: p.formula, INITIAL_NODES, "1", _DIFFERENCE, lambda text: f"({text})", MAX_TEXT, _TOO_LONG)
+LATEX = replace(
+    FORMULA,
+    face=lambda primitive: primitive.latex,
+    initial=("x", "0", "v_0", "v_1"),
+    bracketed=lambda text: rf"\left({text}\right)",
+)
 
 
-def _write(graph: Graph, style: _Style) -> str:
-    texts = {number: Text(name, ATOM) for number, name in enumerate(style.initial)}
+def written_nodes(graph: Graph, style: Style) -> dict[int, Piece]:
+    """Every live node as text. Raises ValueError if one is far too long to read."""
+    pieces = {number: Piece(letter, LETTER) for number, letter in enumerate(style.initial)}
     for number, node in graph.live_nodes:
-        texts[number] = _node_text(graph, node, texts, style)
-        if len(texts[number].text) > MAX_TEXT:
-            raise ValueError(f"the formula is longer than {MAX_TEXT} characters; use graph.encode() to store it.")
-    output = graph.node(graph.output)
-    if output.op == "add" and output.inputs[0] < len(INITIAL_NODES) and output.inputs[1] == ZERO:
-        return texts[output.inputs[0]].text  # how `with_output` writes a bare "x"
-    return texts[graph.output].text
+        pieces[number] = _written(graph, node, pieces, style)
+        if len(pieces[number].text) > style.longest:
+            raise ValueError(style.too_long)
+    return pieces
 
 
-def _node_text(graph: Graph, node: Node, texts: dict[int, Text], style: _Style) -> Text:
-    inputs = [texts[i] for i in node.inputs]
+def _written(graph: Graph, node: Node, pieces: dict[int, Piece], style: Style) -> Piece:
     if node == Node("exp", (ZERO,)):
-        return Text("1", ATOM)
-    if node.op == "neg":
-        return Text(f"-{style.wrap(inputs[0], MINUS)}", MINUS)
-    if node.op == "add":
-        negated = _negated(graph, node.inputs[1])
-        sign, right = ("+", inputs[1]) if negated is None else ("-", texts[negated])
-        return Text(f"{style.wrap(inputs[0], SUM)} {sign} {style.wrap(right, PRODUCT)}", SUM)
-    template = style.template(node, inputs[0].text)
-    if node.op == "mul" or (node.op == "div" and style.inline_division):
-        factors = style.wrap(inputs[0], PRODUCT), style.wrap(inputs[1], style.right_factor)
-        return Text(template.format(*factors), PRODUCT)
-    return Text(template.format(*(each.text for each in inputs)), ATOM)
+        return Piece(style.one, ATOM)
+    negated = _negated(graph, node.inputs[1]) if node.op == "add" else None
+    if negated is not None:
+        return style.difference.fill([pieces[node.inputs[0]], pieces[negated]], style.bracketed)
+    return style.face(node.primitive).fill([pieces[i] for i in node.inputs], style.bracketed)
 
 
 def _negated(graph: Graph, number: int) -> int | None:
@@ -245,3 +232,11 @@ def _negated(graph: Graph, number: int) -> int | None:
     if number < len(INITIAL_NODES) or graph.node(number).op != "neg":
         return None
     return graph.node(number).inputs[0]
+
+
+def _write(graph: Graph, style: Style) -> str:
+    pieces = written_nodes(graph, style)
+    output = graph.node(graph.output)
+    if output.op == "add" and output.inputs[0] < len(INITIAL_NODES) and output.inputs[1] == ZERO:
+        return pieces[output.inputs[0]].text  # how `with_output` writes a bare "x"
+    return pieces[graph.output].text

@@ -8,7 +8,8 @@ runs, but they belong to the genotype, since a later mutation may bring them to 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from evonorm.graph.primitives import PRIMITIVES, Primitive
+from evonorm.graph.primitive import Primitive
+from evonorm.graph.primitives import PRIMITIVES
 
 INITIAL_NODES = ("x", "0", "v0", "v1")
 X, ZERO, V0, V1 = range(4)

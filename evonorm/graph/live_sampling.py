@@ -9,7 +9,7 @@ paper's random ones: dead, but part of the genotype, so that a later mutation fi
 import numpy as np
 
 from evonorm.graph.graph import INITIAL_NODES, PAPER_NODES, Graph, Node, X
-from evonorm.graph.primitives import Primitive
+from evonorm.graph.primitive import Primitive
 from evonorm.graph.sampling import sample_node, sample_primitive
 
 FEWEST_LIVE = 2

@@ -3,7 +3,8 @@
 import numpy as np
 
 from evonorm.graph.graph import INITIAL_NODES, PAPER_NODES, Graph, Node
-from evonorm.graph.primitives import ROWS, Primitive
+from evonorm.graph.primitive import Primitive
+from evonorm.graph.primitives import searched_rows
 
 
 def sample_graph(rng: np.random.Generator, nodes: int = PAPER_NODES, batch_ops: bool = True) -> Graph:
@@ -29,6 +30,7 @@ def with_dead_nodes(graph: Graph, rng: np.random.Generator, nodes: int = PAPER_N
 
 def sample_primitive(rng: np.random.Generator, batch_ops: bool = True) -> Primitive:
     """A row of the table uniformly, then the index set uniformly: an element-wise op is as likely as a whole moment."""
-    row = ROWS[rng.integers(len(ROWS))]
+    rows = searched_rows()
+    row = rows[rng.integers(len(rows))]
     allowed = [primitive for primitive in row if batch_ops or not primitive.needs_batch]
     return allowed[rng.integers(len(allowed))]

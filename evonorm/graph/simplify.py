@@ -11,18 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evonorm.graph.graph import INITIAL_NODES, Graph, Node, with_output
-from evonorm.graph.primitives import PRIMITIVES
+from evonorm.graph.primitive import Primitive
+from evonorm.graph.primitives import INDEX_SETS, PRIMITIVES
 
 # What a node can vary over: b, the spatial axes s, the channels inside a group c, the groups g.
 _INITIAL_AXES = {"x": frozenset("bscg"), "0": frozenset(), "v0": frozenset("cg"), "v1": frozenset("cg")}
-_AVERAGED_AXES = {"bwh": frozenset("bs"), "whc": frozenset("scg"), "wh": frozenset("s"), "whcg": frozenset("sc")}
-
-_ODD = {"tanh", "log", "sqrt", "mean_bwh", "mean_whc", "mean_wh", "mean_whcg"}  # f(-a) = -f(a)
-_EVEN = {"abs", "square", *(name for name, p in PRIMITIVES.items() if p.moment in ("rms", "std"))}  # f(-a) = f(a)
-_EVEN_IN_ABS = {"abs", "square", *(name for name, p in PRIMITIVES.items() if p.moment == "rms")}  # f(|a|) = f(a)
-_ZERO_AT_ZERO = {"neg", "tanh", "log", "abs", "square", "sqrt"}  # f(0) = 0
-_POSITIVE = {"sigmoid", "exp", "abs", "square", *(name for name, p in PRIMITIVES.items() if p.moment in ("rms", "std"))}
-_KEEPS_SIGN = {"add", "mul", "div", "tanh", "sqrt", *(name for name, p in PRIMITIVES.items() if p.moment == "mean")}
 
 
 @dataclass(frozen=True)
@@ -44,7 +37,7 @@ class Expression:
             return _INITIAL_AXES[self.op]
         axes = frozenset().union(*(each.axes for each in self.inputs))
         index_set = PRIMITIVES[self.op].index_set
-        return axes - _AVERAGED_AXES[index_set] if index_set else axes
+        return axes - INDEX_SETS[index_set].axes if index_set else axes
 
     @cached_property
     def never_negative(self) -> bool:
@@ -52,7 +45,8 @@ class Expression:
             return self.op == "0"
         if self.op == "max":
             return any(each.never_negative for each in self.inputs)
-        return self.op in _POSITIVE or (self.op in _KEEPS_SIGN and all(each.never_negative for each in self.inputs))
+        laws = PRIMITIVES[self.op].laws
+        return "never_negative" in laws or ("keeps_sign" in laws and all(each.never_negative for each in self.inputs))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expression) and self.digest == other.digest
@@ -82,39 +76,37 @@ def apply(op: str, *inputs: Expression) -> Expression:
     """`op` of simplified inputs, simplified."""
     if op in _BINARY_RULES:
         return _BINARY_RULES[op](*inputs)
-    return _unary(op, inputs[0])
+    if len(inputs) == 2:
+        return _ordered(op, *inputs) if "commutative" in PRIMITIVES[op].laws else Expression(op, inputs)
+    return _unary(PRIMITIVES[op], inputs[0])
 
 
-def _unary(op: str, a: Expression) -> Expression:
-    if a == ZERO and op in _ZERO_AT_ZERO:
+def _unary(primitive: Primitive, a: Expression) -> Expression:
+    op, laws = primitive.name, primitive.laws
+    if a == ZERO and "zero_at_zero" in laws:
         return ZERO
     if a.op == "neg":
         if op == "neg":
             return a.inputs[0]
-        if op in _ODD:
+        if "odd" in laws:
             return apply("neg", apply(op, a.inputs[0]))
-        if op in _EVEN:
+        if "even" in laws:
             return apply(op, a.inputs[0])
-    if a.op == "abs" and op in _EVEN_IN_ABS:
+    if a.op == "abs" and "even" in laws and primitive.moment != "std":  # std(|a|) is another thing than std(a)
         return apply(op, a.inputs[0])
     if op == "abs" and a.never_negative:
         return a
-    if PRIMITIVES[op].moment == "mean":
-        return _mean(op, a)
-    return Expression(op, (a,))
+    return _mean(primitive, a) if primitive.moment == "mean" else Expression(op, (a,))
 
 
-def _mean(op: str, a: Expression) -> Expression:
-    index_set = PRIMITIVES[op].index_set
-    assert index_set is not None
-    if index_set != "bwh" and not a.axes & _AVERAGED_AXES[index_set]:
+def _mean(primitive: Primitive, a: Expression) -> Expression:
+    averaged = INDEX_SETS[str(primitive.index_set)].axes
+    if not primitive.needs_batch and not a.axes & averaged:
         return a
-    inner = PRIMITIVES.get(a.op)
-    if inner and inner.moment == "mean" and inner.index_set != "bwh":
-        assert inner.index_set is not None
-        if _AVERAGED_AXES[inner.index_set] < _AVERAGED_AXES[index_set]:
-            return apply(op, a.inputs[0])  # the mean of equally large means is the mean of all
-    return Expression(op, (a,))
+    inner = PRIMITIVES[a.op] if a.inputs else None
+    if inner and inner.moment == "mean" and not inner.needs_batch and INDEX_SETS[str(inner.index_set)].axes < averaged:
+        return apply(primitive.name, a.inputs[0])  # the mean of equally large means is the mean of all
+    return Expression(primitive.name, (a,))
 
 
 def _ordered(op: str, a: Expression, b: Expression) -> Expression:

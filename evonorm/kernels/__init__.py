@@ -18,15 +18,14 @@ from evonorm.kernels.choose import kernel_for as kernel_for
 from evonorm.kernels.choose import run_layer as run_layer
 from evonorm.kernels.choose import why_not as why_not
 from evonorm.kernels.cpu.library import find_library as find_library
-from evonorm.kernels.eager import ELEMENTWISE as ELEMENTWISE
 from evonorm.kernels.eager import moment_over as moment_over
 from evonorm.kernels.eager import per_channel as per_channel
 from evonorm.kernels.eager import run_eager as run_eager
+from evonorm.kernels.eager import torch_function as torch_function
 from evonorm.kernels.probes.fingerprint import Response as Response
 from evonorm.kernels.probes.fingerprint import fingerprint as fingerprint
 from evonorm.kernels.probes.fingerprint import probe_batches as probe_batches
 from evonorm.kernels.probes.fingerprint import respond as respond
-from evonorm.kernels.probes.small_arrays import Array as Array
 from evonorm.kernels.probes.small_arrays import Probes as Probes
 from evonorm.kernels.probes.small_arrays import backward_small as backward_small
 from evonorm.kernels.probes.small_arrays import forward_small as forward_small

@@ -6,11 +6,12 @@ shape-preserving definition, since every element would be repeated equally often
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from evonorm.graph import LOG_SQRT_EPS, SMALLEST_DIVISOR, V0, V1, ZERO, X
+from evonorm.graph import ATOM, INDEX_SETS, PRIMITIVES, ROWS, V0, V1, ZERO, Piece, Primitive, X
 from evonorm.kernels.call import LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
 from evonorm.kernels.synced import mean_over_ranks
 
@@ -30,9 +31,9 @@ def run_eager(call: LayerCall) -> Result:
         moment, index_set = node.primitive.moment, node.primitive.index_set
         inputs = [values[i] for i in node.inputs]
         if moment is None or index_set is None:
-            values[number] = ELEMENTWISE[node.op](*inputs)
+            values[number] = torch_function(node.op)(*inputs)
             continue
-        if index_set != "bwh":
+        if not node.primitive.needs_batch:
             raw = raw_moment(moment, index_set, inputs[0], call.groups)
         else:
             raw = batch_moment(moment, inputs[0], number)
@@ -63,44 +64,48 @@ def batch_moments_of(call: LayerCall, wide: Tensor) -> Callable[[str, Tensor, in
     return lambda moment, a, number: raw_moment(moment, "bwh", a, call.groups)  # noqa: ARG005
 
 
-def signed_log(a: Tensor) -> Tensor:
-    return torch.sign(a) * torch.log(torch.abs(a) + LOG_SQRT_EPS)
+def torch_function(op: str) -> Callable[..., Tensor]:
+    """An element-wise primitive as a function of tensors: the source in its record, compiled once."""
+    _compile_new_ones()
+    return _functions[op]
 
 
-def signed_sqrt(a: Tensor) -> Tensor:
-    return torch.sign(a) * torch.sqrt(torch.abs(a) + LOG_SQRT_EPS)
+def _compile(primitive: Primitive) -> Callable[..., Tensor]:
+    assert primitive.torch is not None
+    arguments = ("a", "b")[: primitive.arity]
+    value = primitive.torch.fill([Piece(each, ATOM) for each in arguments], lambda text: f"({text})")
+    code = f"_function = lambda {', '.join(arguments)}: {value.text}\n"
+    namespace: dict[str, Any] = {"torch": torch, "Tensor": Tensor}
+    exec("\n".join((*primitive.functions, code)), namespace)  # noqa: S102 (registered by a program or a plug-in)
+    function: Callable[..., Tensor] = namespace["_function"]
+    return function
 
 
-def guarded_div(a: Tensor, b: Tensor) -> Tensor:
-    """a / b with b pushed away from zero, keeping its sign; zero, also -0, counts as positive."""
-    return a / torch.where(b >= 0, b.clamp(min=SMALLEST_DIVISOR), b.clamp(max=-SMALLEST_DIVISOR))
+_functions = {each.name: _compile(each) for row in ROWS for each in row if each.torch is not None}
+_compiled_at = [0]  # how many changes of the register the functions above have seen
 
 
-ELEMENTWISE: dict[str, Callable[..., Tensor]] = {
-    "add": torch.add,
-    "mul": torch.mul,
-    "div": guarded_div,
-    "max": torch.maximum,  # splits the gradient at ties in halves, NaN from either side
-    "neg": torch.neg,
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-    "exp": torch.exp,
-    "log": signed_log,
-    "abs": torch.abs,
-    "square": torch.square,
-    "sqrt": signed_sqrt,
-}
+def _compile_new_ones() -> None:
+    """All at once, before anyone looks: a tracer that has read the table would not see what comes later."""
+    if _compiled_at != [PRIMITIVES.changes]:
+        new = {name: each for name, each in PRIMITIVES.items() if each.torch is not None and name not in _functions}
+        _functions.update({name: _compile(each) for name, each in new.items()})
+        _compiled_at[:] = [PRIMITIVES.changes]
+
+
+# What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
+_compile_new_ones._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def raw_moment(moment: str, index_set: str, a: Tensor, groups: int) -> Tensor:
     """Mean, mean of squares (for rms) or biased variance (for std) over the index set, broadcastable to `a`."""
-    spatial = tuple(range(2, a.ndim))
-    if index_set == "whcg":
-        split = a.unflatten(1, (groups if a.shape[1] > 1 else 1, -1))  # (b, g, c/g, ...)
-        raw = moment_over(tuple(range(2, split.ndim)), moment, split)  # (b, g, 1, ...)
-        return raw.expand(-1, -1, split.shape[2], *raw.shape[3:]).flatten(1, 2)  # (b, c, 1, ...)
-    axes = {"bwh": (0, *spatial), "whc": (1, *spatial), "wh": spatial}[index_set]
-    return moment_over(axes, moment, a)
+    averaged = INDEX_SETS[index_set]
+    axes = (*((0,) if "b" in averaged.axes else ()), *(range(2, a.ndim) if "s" in averaged.axes else ()))
+    if not averaged.splits_channels:
+        return moment_over((*axes, 1) if "c" in averaged.axes else axes, moment, a)
+    split = a.unflatten(1, (groups if a.shape[1] > 1 else 1, -1))  # (b, g, c/g, ...)
+    raw = moment_over((2, *(axis + (axis > 1) for axis in axes)), moment, split)  # (b, g, 1, ...)
+    return raw.expand(-1, -1, split.shape[2], *raw.shape[3:]).flatten(1, 2)  # (b, c, 1, ...)
 
 
 def moment_over(axes: tuple[int, ...], moment: str, a: Tensor) -> Tensor:

@@ -11,6 +11,7 @@ from evonorm.layers.baselines import GroupNormAct as GroupNormAct
 from evonorm.layers.baselines import PixelNormReLU as PixelNormReLU
 from evonorm.layers.create import create_layer as create_layer
 from evonorm.layers.create import layer_names as layer_names
+from evonorm.layers.create import register_layer as register_layer
 from evonorm.layers.evonorms import EvoNormB0 as EvoNormB0
 from evonorm.layers.evonorms import EvoNormB1 as EvoNormB1
 from evonorm.layers.evonorms import EvoNormB2 as EvoNormB2

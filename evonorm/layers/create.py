@@ -1,25 +1,92 @@
 """Layers by name, formula or graph."""
 
+import math
 from collections.abc import Callable
+from typing import Protocol
 
 from torch import nn
 
-from evonorm.graph import CATALOG, Graph, graph_of
-from evonorm.layers import evonorms
+from evonorm.foundation import Register, check_plain_name
+from evonorm.graph import CATALOG, Entry, Graph, graph_of
 from evonorm.layers.baselines import BatchNormAct, FilterResponseNorm, GroupNormAct, PixelNormReLU
+from evonorm.layers.evonorms import EVONORMS
 from evonorm.layers.norm_act import NormAct, check_settings, largest_divisor
 
-EVONORM_CLASSES = {
-    each.name: each
-    for each in (
-        evonorms.EvoNormB0,
-        evonorms.EvoNormB1,
-        evonorms.EvoNormB2,
-        evonorms.EvoNormS0,
-        evonorms.EvoNormS1,
-        evonorms.EvoNormS2,
+
+class LayerBuilder(Protocol):
+    """Makes a named layer; the arguments are those of `create_layer`, checked."""
+
+    def __call__(
+        self, channels: int, nonlinearity: bool, groups: int, eps: float, momentum: float | None
+    ) -> nn.Module: ...
+
+
+def _batch_norm(activation: str) -> LayerBuilder:
+    return lambda channels, nonlinearity, groups, eps, momentum: BatchNormAct(  # noqa: ARG005
+        channels, activation if nonlinearity else None, eps, momentum
     )
-}
+
+
+def _group_norm(activation: str, most_groups: float = math.inf) -> LayerBuilder:
+    return lambda channels, nonlinearity, groups, eps, momentum: GroupNormAct(  # noqa: ARG005
+        channels, largest_divisor(channels, int(min(groups, most_groups))), activation if nonlinearity else None, eps
+    )
+
+
+def _without_groups(build: Callable[[int, bool, float], nn.Module]) -> LayerBuilder:
+    return lambda channels, nonlinearity, groups, eps, momentum: build(channels, nonlinearity, eps)  # noqa: ARG005
+
+
+# Every other layer of the catalog is `NormAct` with its formula.
+BUILDERS: Register[LayerBuilder] = Register(
+    "builder of the layer",
+    {
+        "bn-relu": _batch_norm("relu"),
+        "bn-silu": _batch_norm("silu"),
+        "gn-relu": _group_norm("relu"),
+        "gn-silu": _group_norm("silu"),
+        "ln-relu": _group_norm("relu", most_groups=1),
+        "frn": _without_groups(FilterResponseNorm),
+        "pixelnorm-relu": _without_groups(PixelNormReLU),
+        **{each.name: each for each in EVONORMS},
+    },
+)
+
+
+def register_layer(
+    name: str,
+    formula: str | None = None,
+    build: LayerBuilder | None = None,
+    *,
+    normalization: str | None = None,
+    source: str = "",
+) -> Entry:
+    """Adds a layer that `create_layer`, models, recipes and the command line then know by name.
+
+    Arguments:
+        name: such as `swish-norm`, with which no other layer is called.
+        formula: the layer as text. Without one it can be made and trained, but not drawn, counted or searched from.
+        build: (channels, nonlinearity, groups, eps, momentum) -> module. By default `NormAct` with the formula.
+        normalization: for a layer with gamma and beta between normalization and activation, the formula of the former;
+            such a layer needs `build`.
+        source: where it comes from, for listings.
+
+    Example:
+        evonorm.register_layer("swish-rms", "x * sigmoid(x) / rms_whc(x)")
+        evonorm.create_layer("swish-rms", channels=64)
+    """
+    check_plain_name(name, "layer")
+    if formula is None and build is None:
+        raise ValueError(f"the layer {name} needs a formula or a function that builds it.")
+    if normalization is not None and build is None:
+        raise ValueError(f"the layer {name} has its affine behind the normalization: give the function that builds it.")
+    for text in (formula, normalization):
+        if text is not None:
+            Graph.parse(text)
+    entry = CATALOG.add(name, Entry(name, formula, source, normalization))
+    if build is not None:
+        BUILDERS.add(name, build)
+    return entry
 
 
 def layer_names() -> list[str]:
@@ -45,28 +112,7 @@ def create_layer(
         groups, eps, momentum: as in `NormAct`.
     """
     check_settings(channels, groups, eps, momentum)
-    if isinstance(layer, str) and layer in CATALOG:
-        return _named_layer(layer, channels, nonlinearity, groups, eps, momentum)
-    return NormAct(graph_of(layer), channels, nonlinearity, groups, eps, momentum)
-
-
-def _named_layer(
-    name: str, channels: int, nonlinearity: bool, groups: int, eps: float, momentum: float | None
-) -> nn.Module:
-    relu = "relu" if nonlinearity else None
-    silu = "silu" if nonlinearity else None
-    divisor = largest_divisor(channels, groups)
-    baselines: dict[str, Callable[[], nn.Module]] = {
-        "bn-relu": lambda: BatchNormAct(channels, relu, eps, momentum),
-        "bn-silu": lambda: BatchNormAct(channels, silu, eps, momentum),
-        "gn-relu": lambda: GroupNormAct(channels, divisor, relu, eps),
-        "gn-silu": lambda: GroupNormAct(channels, divisor, silu, eps),
-        "ln-relu": lambda: GroupNormAct(channels, 1, relu, eps),
-        "frn": lambda: FilterResponseNorm(channels, nonlinearity, eps),
-        "pixelnorm-relu": lambda: PixelNormReLU(channels, nonlinearity, eps),
-    }
-    if name in baselines:
-        return baselines[name]()
-    if name in EVONORM_CLASSES:
-        return EVONORM_CLASSES[name](channels, nonlinearity, groups, eps, momentum)
-    return NormAct(graph_of(name), channels, nonlinearity, groups, eps, momentum)
+    settings = (channels, nonlinearity, groups, eps, momentum)
+    if isinstance(layer, str) and layer in CATALOG and layer in BUILDERS:
+        return BUILDERS[layer](*settings)
+    return NormAct(graph_of(layer), *settings)

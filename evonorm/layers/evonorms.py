@@ -54,3 +54,6 @@ class EvoNormS2(NamedNormAct):
     """x * sigmoid(x) / rms_whcg(x) * gamma + beta."""
 
     name = "evonorm-s2"
+
+
+EVONORMS = (EvoNormB0, EvoNormB1, EvoNormB2, EvoNormS0, EvoNormS1, EvoNormS2)

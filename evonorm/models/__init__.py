@@ -11,6 +11,8 @@ from evonorm.models.cost import Cost as Cost
 from evonorm.models.cost import model_cost as model_cost
 from evonorm.models.create import create_model as create_model
 from evonorm.models.create import model_names as model_names
+from evonorm.models.create import register_anchor as register_anchor
+from evonorm.models.create import register_model as register_model
 from evonorm.models.drawing import LEGEND as LEGEND
 from evonorm.models.drawing import draw_positions as draw_positions
 from evonorm.models.forward_trace import Trace as Trace

@@ -1,22 +1,22 @@
 """Models by name."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from torch import nn
 
-from evonorm.foundation import unknown_name
+from evonorm.foundation import Register, check_plain_name
 from evonorm.graph import Graph
-from evonorm.models.classify import anchors, efficientnet, mnasnet, mobilenet_v2, resnet_v2
-from evonorm.models.hole import LayerHole, fill_hole
+from evonorm.models.classify import efficientnet, mnasnet, mobilenet_v2, resnet_v2
+from evonorm.models.classify.anchors import ANCHORS, OUR_ANCHORS, Anchor
+from evonorm.models.hole import LayerHole, ModelBuilder, fill_hole
 
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """A named model: how to build it from (layer, num_classes, width), and what it is meant for."""
+    """A named model: how to build it, and what it is meant for."""
 
-    build: Callable[[LayerHole, int, float], nn.Module]
+    build: ModelBuilder
     image_size: int = 224
     num_classes: int = 1000
     groups: int = 32
@@ -38,27 +38,68 @@ def _efficientnet(scale: efficientnet.Scale, layer: LayerHole, num_classes: int,
     return efficientnet.efficientnet(efficientnet.trunk(scale, width), layer, num_classes)
 
 
-def _anchor(name: str, build: Callable[[LayerHole, int, float], nn.Module]) -> ModelEntry:
-    anchor = anchors.ANCHORS[name]
-    return ModelEntry(build, anchor.image_size, num_classes=10, groups=anchor.groups)
+def _model_of(anchor: Anchor) -> ModelEntry:
+    return ModelEntry(anchor.build, anchor.image_size, num_classes=10, groups=anchor.groups)
 
 
-MODELS: dict[str, ModelEntry] = {
-    "resnet50-cifar": _anchor("resnet50-cifar", anchors.resnet50_cifar),
-    "mobilenetv2-cifar": _anchor("mobilenetv2-cifar", anchors.mobilenetv2_cifar),
-    "efficientnet-b0-cifar": _anchor("efficientnet-b0-cifar", anchors.efficientnet_b0_cifar),
-    "resnet-nano": _anchor("resnet-nano", anchors.resnet_nano),
-    "mobilenet-nano": _anchor("mobilenet-nano", anchors.mobilenet_nano),
-    "efficientnet-nano": _anchor("efficientnet-nano", anchors.efficientnet_nano),
-    "mobilenet-thin": _anchor("mobilenet-thin", anchors.mobilenet_thin),
-    **{f"resnet{depth}": ModelEntry(partial(_resnet, depth)) for depth in resnet_v2.BLOCKS},
-    "mobilenetv2": ModelEntry(_mobilenet_v2),
-    "mnasnet-b1": ModelEntry(_mnasnet),
-    **{
-        f"efficientnet-{size}": ModelEntry(partial(_efficientnet, scale), scale.image_size)
-        for size, scale in efficientnet.SCALES.items()
+MODELS: Register[ModelEntry] = Register(
+    "model",
+    {
+        **{anchor.name: _model_of(anchor) for anchor in OUR_ANCHORS},
+        **{f"resnet{depth}": ModelEntry(partial(_resnet, depth)) for depth in resnet_v2.BLOCKS},
+        "mobilenetv2": ModelEntry(_mobilenet_v2),
+        "mnasnet-b1": ModelEntry(_mnasnet),
+        **{
+            f"efficientnet-{size}": ModelEntry(partial(_efficientnet, scale), scale.image_size)
+            for size, scale in efficientnet.SCALES.items()
+        },
     },
-}
+)
+
+
+def register_model(
+    name: str, build: ModelBuilder, image_size: int = 224, num_classes: int = 1000, groups: int = 32
+) -> ModelEntry:
+    """Adds a model that `create_model` and the command line then know by name.
+
+    Arguments:
+        name: which no other model has.
+        build: (layer, num_classes, width) -> module. It puts `layer(channels, nonlinearity=...)` where a normalization
+            and an activation belong, and multiplies its channels by `width`.
+        image_size, num_classes, groups: what it is meant for; `groups` is for moments over (w,h,c/g).
+
+    Example:
+        def tiny(layer, num_classes, width):
+            channels = int(16 * width)
+            features = nn.Sequential(nn.Conv2d(3, channels, 3), layer(channels), nn.AdaptiveAvgPool2d(1))
+            return nn.Sequential(features, nn.Flatten(), nn.Linear(channels, num_classes))
+
+        evonorm.register_model("tiny", tiny, image_size=32, num_classes=10)
+    """
+    check_plain_name(name, "model")
+    if not callable(build):
+        raise TypeError(f"build of the model {name} must be a function that makes it, got {type(build).__name__}.")
+    return MODELS.add(name, ModelEntry(build, image_size, num_classes, groups))
+
+
+def register_anchor(
+    name: str, build: ModelBuilder, batch_size: int = 128, crop: int = 24, image_size: int = 32, groups: int = 32
+) -> Anchor:
+    """Adds a net that recipes can name to judge layers on; it is a model as well.
+
+    Arguments:
+        name, build: as in `register_model`.
+        batch_size: images of a training step.
+        crop, image_size: sides of the images in training and in validation.
+        groups: of moments over (w,h,c/g).
+
+    Example:
+        evonorm.register_anchor("tiny-anchor", tiny, batch_size=64, groups=4)
+    """
+    anchor = Anchor(name, build, batch_size, crop, image_size, groups)
+    entry = _model_of(anchor)
+    register_model(name, build, entry.image_size, entry.num_classes, entry.groups)
+    return ANCHORS.add(name, anchor)
 
 
 def model_names() -> list[str]:
@@ -68,9 +109,7 @@ def model_names() -> list[str]:
 
 def find_model(name: str) -> ModelEntry:
     """The entry of a name; a misspelt one lists the closest."""
-    if name not in MODELS:
-        raise unknown_name("model", name, MODELS)
-    return MODELS[name]
+    return MODELS.find(name)
 
 
 def create_model(

@@ -1,5 +1,6 @@
 """The one hole that every model has: where a normalization and the activation behind it would be."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from torch import nn
@@ -15,6 +16,10 @@ class LayerHole(Protocol):
     """
 
     def __call__(self, channels: int, nonlinearity: bool = True) -> nn.Module: ...
+
+
+ModelBuilder = Callable[[LayerHole, int, float], nn.Module]
+"""Makes a model from (layer, num_classes, width)."""
 
 
 def fill_hole(layer: str | Graph | LayerHole, groups: int) -> LayerHole:

@@ -1,27 +1,16 @@
 """What a layer costs at inference, counted from the live nodes of its graph (paper, appendix "Trade-off").
 
-Counted in multiply-adds: one for each element that an element-wise node gives out, one per element read by a mean or an
-rms, two by a std (sum and sum of squares), one per element for gamma and beta. At inference moments over the batch are
-moving ones, hence constants, and a function of constants is computed once and costs nothing. The longest start of a
-graph that is affine in x folds into the convolution before it, or costs one multiply-add where there is none, so
-BatchNorm is free behind a convolution and only its activation counts. A factor at the end folds into gamma.
+Counted in multiply-adds, as the records of primitives say: one for each element that an element-wise function of the
+paper gives out, one per element read by a mean or an rms, two by a std (sum and sum of squares), one per element for
+gamma and beta. At inference moments over the batch are moving ones, hence constants, and a function of constants is
+computed once and costs nothing. The longest start of a graph that is affine in x folds into the convolution before it,
+or costs one multiply-add where there is none, so BatchNorm is free behind a convolution and only its activation counts.
+A factor at the end folds into gamma.
 """
 
 from dataclasses import dataclass
 
-from evonorm.graph import CATALOG, INITIAL_NODES, Graph, Node, X, graph_of
-
-MOMENT_COST = {"mean": 1, "rms": 1, "std": 2}
-
-# Without an activation these still normalize; all other layers are then the affine alone. PixelNorm's moment, over c of
-# each pixel, reads as many elements as one over (w,h,c).
-NORMALIZATIONS = {
-    "bn": "(x - mean_bwh(x)) / std_bwh(x)",
-    "gn": "(x - mean_whcg(x)) / std_whcg(x)",
-    "ln": "(x - mean_whc(x)) / std_whc(x)",
-    "frn": "x / rms_wh(x)",
-    "pixelnorm": "x / rms_whc(x)",
-}
+from evonorm.graph import CATALOG, INDEX_SETS, INITIAL_NODES, Graph, Node, X, graph_of
 
 
 @dataclass(frozen=True)
@@ -34,10 +23,10 @@ class CountedLayer:
 
 def layer_to_count(layer: str | Graph, nonlinearity: bool) -> CountedLayer:
     """The graph of a named layer, formula or graph at a position with or without nonlinearity."""
-    if isinstance(layer, str) and layer in CATALOG and CATALOG[layer].affine_inside:
-        normalization = NORMALIZATIONS[layer.split("-")[0]]
-        activated = CATALOG[layer].formula or f"max({normalization}, 0)"
-        return CountedLayer(Graph.parse(activated if nonlinearity else normalization), affine_inside=True)
+    entry = CATALOG.get(layer) if isinstance(layer, str) else None
+    if entry is not None and entry.normalization is not None:
+        graph = graph_of(entry.name) if nonlinearity else Graph.parse(entry.normalization)
+        return CountedLayer(graph, affine_inside=True)
     if not nonlinearity:
         return CountedLayer(Graph.parse("x"))
     return CountedLayer(graph_of(layer))
@@ -114,7 +103,7 @@ def needed_nodes(graph: Graph, constant: set[int], given: int, wanted: int) -> s
 def nodes_cost(graph: Graph, constant: set[int], start: int, end: int, channels: int, pixels: int) -> int:
     varies_over_space = {X}
     for number, node in graph.live_nodes:
-        if number not in constant and not node.primitive.aggregates and varies_over_space & set(node.inputs):
+        if number not in constant and keeps_space(node) and varies_over_space & set(node.inputs):
             varies_over_space.add(number)
 
     def size(number: int) -> int:
@@ -123,6 +112,11 @@ def nodes_cost(graph: Graph, constant: set[int], start: int, end: int, channels:
     cost = 0
     for number in needed_nodes(graph, constant, start, end) - {X}:
         node = graph.node(number)
-        moment = node.primitive.moment
-        cost += size(number) if moment is None else MOMENT_COST[moment] * size(node.inputs[0])
+        cost += node.primitive.cost * size(node.inputs[0] if node.primitive.aggregates else number)
     return cost
+
+
+def keeps_space(node: Node) -> bool:
+    """Whether the value varies over space where its inputs do."""
+    index_set = node.primitive.index_set
+    return index_set is None or "s" not in INDEX_SETS[index_set].axes

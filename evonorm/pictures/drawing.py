@@ -19,18 +19,6 @@ LETTERED_PORT = 13.0  # ... and at one where letters stand beside them
 INK, MOMENT, FAINT = "#222222", "#0072B2", "#8a8a8a"
 ON_PAPER = "background:#fff;color:#222;padding:8px;border-radius:6px"  # a notebook may be dark, these colours are not
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
-SIGNS = {
-    "add": "+",
-    "mul": "×",
-    "div": "a / b",
-    "max": "max",
-    "neg": "−",
-    "sigmoid": "σ",
-    "log": "slog",
-    "abs": "|·|",
-    "square": "(·)²",
-    "sqrt": "s√",
-}
 LETTERS = ("x", "0", "v₀", "v₁")
 
 
@@ -89,8 +77,8 @@ def _width(graph: Graph, number: int) -> float:
         return 26.0
     primitive = graph.node(number).primitive
     if primitive.index_set:
-        return 64.0 if primitive.index_set == "whcg" else 56.0
-    return max(34.0, 18.0 + 8.0 * len(SIGNS.get(primitive.name, primitive.name)))
+        return max(56.0, 22.0 + 6.0 * len(INDEX_SETS[primitive.index_set].subscript))
+    return max(34.0, 18.0 + 8.0 * len(primitive.symbol))
 
 
 def _centre(layout: Layout, number: int) -> tuple[float, float]:
@@ -106,7 +94,7 @@ def _node(graph: Graph, layout: Layout, number: int) -> Markup:
     box = {"x": x - width / 2, "y": y - NODE_HEIGHT / 2, "width": width, "height": NODE_HEIGHT}
     if primitive.moment is None:
         shape = element("rect", {**box, "rx": NODE_HEIGHT / 2, "fill": "none", "stroke": INK, "class": "outline"})
-        text = element("text", {"x": x, "y": y + 5}, SIGNS.get(primitive.name, primitive.name))
+        text = element("text", {"x": x, "y": y + 5}, primitive.symbol)
         return _group(graph, number, "element-wise", shape, text)
     fill = {"fill": MOMENT, "fill-opacity": "0.14", "stroke": MOMENT, "class": "box"}
     return _group(
@@ -115,7 +103,7 @@ def _node(graph: Graph, layout: Layout, number: int) -> Markup:
         "moment",
         element("rect", {**box, "rx": 5, **fill}),
         element("text", {"x": x, "y": y - 1}, primitive.moment),
-        element("text", {"x": x, "y": y + 12, "font-size": 11}, INDEX_SETS[str(primitive.index_set)]),
+        element("text", {"x": x, "y": y + 12, "font-size": 11}, INDEX_SETS[str(primitive.index_set)].subscript),
     )
 
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from evonorm.graph import V0, V1, ZERO, Graph, X
-from evonorm.kernels import ELEMENTWISE, moment_over
+from evonorm.kernels import moment_over, torch_function
 
 STATISTICS = ((0.0, 0.5), (0.0, 1.0), (0.0, 2.0), (1.0, 1.0))  # (mean, std) of x, a curve each
 EPS = 1e-5
@@ -54,7 +54,7 @@ def _output(graph: Graph, grid: Tensor, mean: float, std: float) -> Tensor:
         moment = node.primitive.moment
         if moment is None:
             for values in (spread, curve):
-                values[number] = ELEMENTWISE[node.op](*(values[i] for i in node.inputs))
+                values[number] = torch_function(node.op)(*(values[i] for i in node.inputs))
         else:
             raw = moment_over((0,), moment, spread[node.inputs[0]])
             spread[number] = curve[number] = raw if moment == "mean" else torch.sqrt(raw + EPS)

@@ -18,6 +18,11 @@ def test_layers_lists_every_name():
     assert all(name in result.stdout for name in CATALOG)
 
 
+def test_plugins_says_where_there_are_none():
+    result = run("plugins")
+    assert (result.returncode, result.stdout) == (0, "no package with an entry point in evonorm.plugins is installed\n")
+
+
 def test_the_package_itself_is_the_command_line():
     result = subprocess.run([sys.executable, "-m", "evonorm", "layers"], capture_output=True, text=True)
     assert (result.returncode, result.stdout) == (0, run("layers").stdout)

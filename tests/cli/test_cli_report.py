@@ -36,7 +36,6 @@ def test_draw_knows_formulas_responses_and_pages(run, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("draw", "pixelnorm-relu", "o.svg"), "so it has no graph"),
         (("draw", "evonorm-b9", "o.svg"), "Did you mean evonorm-b"),
         (("draw", "evonorm-b0", "o.html", "--response"), "shows both"),
         (("dashboard", "--host", "nowhere.invalid"), "address of this machine"),

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from evonorm.graph import PRIMITIVES, Graph, Node, canonical_key, simplify, small_graphs
+from evonorm.graph import ROWS, Graph, Node, canonical_key, simplify, small_graphs
 from evonorm.graph.graph import INITIAL_NODES
 
 
@@ -11,7 +11,8 @@ def every_graph(nodes):
     places = [
         [
             Node(p.name, inputs)
-            for p in PRIMITIVES.values()
+            for row in ROWS
+            for p in row
             for inputs in itertools.product(range(len(INITIAL_NODES) + i), repeat=p.arity)
         ]
         for i in range(nodes)

@@ -3,7 +3,7 @@ import pickle
 
 import pytest
 
-from evonorm.graph import PRIMITIVES, ROWS, Graph, Node
+from evonorm.graph import PRIMITIVES, ROWS, Graph, Node, searched_rows
 
 B0 = "x / max(std_bwh(x), v1 * x + std_wh(x))"
 
@@ -14,8 +14,13 @@ def test_the_table_is_the_papers():
     assert " ".join(elementwise) == "add mul div max neg sigmoid tanh exp log abs square sqrt"
     assert [row[0].split("_")[0] for row in moments] == ["mean", "rms", "std"]
     assert all([name.split("_")[1] for name in row] == ["bwh", "whc", "wh", "whcg"] for row in moments)
-    assert len(PRIMITIVES) == 24
-    assert {name for name, primitive in PRIMITIVES.items() if primitive.arity == 2} == {"add", "mul", "div", "max"}
+    assert {primitive.name for row in ROWS for primitive in row if primitive.arity == 2} == {"add", "mul", "div", "max"}
+    assert searched_rows() == ROWS
+
+
+def test_pixel_norms_moments_are_in_the_language_and_not_in_the_search_space():
+    others = set(PRIMITIVES) - {primitive.name for row in ROWS for primitive in row}
+    assert others == {"mean_c", "rms_c", "std_c"}
 
 
 def test_dead_nodes_are_kept_in_storage_and_left_out_of_the_formula():

@@ -62,8 +62,8 @@ def test_different_functions(text, different):
 
 def test_every_moment_over_every_index_set_is_its_own():
     moments = [name for name, primitive in PRIMITIVES.items() if primitive.aggregates]
-    assert len(moments) == 12
-    assert len({of(f"x * {name}(x)") for name in moments}) == 12
+    assert len(moments) == 15
+    assert len({of(f"x * {name}(x)") for name in moments}) == 15
 
 
 def test_named_layers_are_as_many_functions_as_forms():

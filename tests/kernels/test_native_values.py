@@ -7,14 +7,21 @@ import numpy as np
 import pytest
 import torch
 
-from evonorm.graph import CATALOG, Graph, sample_graph, sample_live_graph
+from evonorm.graph import Graph, sample_graph, sample_live_graph
 from evonorm.kernels import run_eager, run_layer
 from evonorm.kernels.cpu.library import find_library
-from tests.kernels.reference import EPS, compare, eager_errors_nearby, layer_call, make_inputs, run_and_differentiate
+from tests.kernels.reference import (
+    EPS,
+    NATIVE_FORMULAS,
+    compare,
+    eager_errors_nearby,
+    layer_call,
+    make_inputs,
+    run_and_differentiate,
+)
 
 pytestmark = pytest.mark.skipif(find_library()[0] is None, reason="the native library is not built")
 
-FORMULAS = {name: entry.formula for name, entry in CATALOG.items() if entry.formula}
 # v1 * x + std passes through zero and is divided by: fp32 eager is off by 3e-2, so five times its error is the limit
 SINGULAR = {"b0-no-global", "b0-add"}
 CHANNELS = {1: 1, 3: 3, 16: 4, 20: 5, 33: 3, 64: 32}  # with their groups
@@ -52,9 +59,9 @@ def holds(native, eager, limit=1e-4):
     return all(n <= max(limit, 5 * e) or (math.isnan(n) and math.isnan(e)) for n, e in zip(native, eager, strict=True))
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", NATIVE_FORMULAS)
 def test_named_layers_are_within_2e_6_of_float64(name):
-    graph = Graph.parse(FORMULAS[name])
+    graph = Graph.parse(NATIVE_FORMULAS[name])
     for shape, groups in (((4, 16, 20, 20), 4), ((3, 24, 7, 5), 4), ((5, 64, 3, 3), 32), ((2, 8, 48, 50), 2)):
         for channels_last, training in itertools.product((False, True), (True, False)):
             case = (graph, shape, groups, channels_last, training)
@@ -108,7 +115,7 @@ def test_random_graphs_at_more_sizes(seed):
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("name", ["evonorm-b0", "evonorm-s0", "gn-silu"])
 def test_every_spatial_rank_and_many_channels(shape, channels_last, name):
-    native, eager = compare(Graph.parse(FORMULAS[name]), shape, 4, channels_last)
+    native, eager = compare(Graph.parse(NATIVE_FORMULAS[name]), shape, 4, channels_last)
     assert max(native) <= max(3e-6, 5 * max(eager)), (native, eager)
 
 
@@ -131,7 +138,7 @@ def test_std_where_the_mean_is_a_hundred_thousand_times_larger(formula, channels
 @pytest.mark.parametrize("channels_last", [False, True])
 @pytest.mark.parametrize("name", ["evonorm-b0", "evonorm-s0", "bn-relu", "frn"])
 def test_half_precision_is_fp32_arithmetic_rounded_once(name, channels_last, dtype):
-    graph = Graph.parse(FORMULAS[name])
+    graph = Graph.parse(NATIVE_FORMULAS[name])
     for shape in ((4, 24, 10, 9), (2, 16, 16, 16), (3, 5, 3, 3)):
         x, vectors, moving, gy = make_inputs(graph, shape, channels_last, dtype)
         native = run_and_differentiate(run_layer, graph, x, vectors, moving, gy, 1)
@@ -145,7 +152,7 @@ def test_half_precision_is_fp32_arithmetic_rounded_once(name, channels_last, dty
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_nan_and_inf_go_where_eager_lets_them_go(value):
-    for graph in (*(Graph.parse(f) for f in FORMULAS.values()), *random_graphs(99, 60)):
+    for graph in (*(Graph.parse(f) for f in NATIVE_FORMULAS.values()), *random_graphs(99, 60)):
         for shape, channels_last in (((2, 16, 8, 8), False), ((2, 16, 3, 3), True)):
             x, vectors, _, _ = make_inputs(graph, shape, channels_last)
             x[1, 3, 0, 1] = value

@@ -13,8 +13,8 @@ from evonorm.kernels.cpu.custom_op import layer_backward, layer_forward
 from evonorm.kernels.cpu.library import find_library, prepared_layer
 from evonorm.kernels.plan import Kind, make_plan
 from evonorm.layers import create_layer
-from tests.kernels.reference import EPS, compare, layer_call, make_inputs, run_and_differentiate
-from tests.kernels.test_native_values import FORMULAS, SINGULAR, holds, random_graphs, worse_than_eager
+from tests.kernels.reference import EPS, NATIVE_FORMULAS, compare, layer_call, make_inputs, run_and_differentiate
+from tests.kernels.test_native_values import SINGULAR, holds, random_graphs, worse_than_eager
 
 native_only = pytest.mark.skipif(find_library()[0] is None, reason="the native library is not built")
 BOTH = ("weight", "bias")
@@ -55,9 +55,9 @@ def test_gradients_of_eager_are_right_to_the_second_order():
 
 @native_only
 class TestNative:
-    @pytest.mark.parametrize("name", FORMULAS)
+    @pytest.mark.parametrize("name", NATIVE_FORMULAS)
     def test_named_layers_are_as_near_to_float64_as_with_one_affine(self, name):
-        graph = Graph.parse(FORMULAS[name])
+        graph = Graph.parse(NATIVE_FORMULAS[name])
         sizes = (((4, 16, 20, 20), 4), ((3, 24, 7, 5), 4), ((5, 64, 3, 3), 32))
         for (shape, groups), channels_last, training in itertools.product(sizes, (False, True), (True, False)):
             for names in AFFINES:

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 
-from evonorm.graph import CATALOG, Graph, sample_graph
+from evonorm.graph import Graph, sample_graph
 from evonorm.kernels.cpu.planner import program_of
+from tests.kernels.reference import NATIVE_FORMULAS
 
 
 def main(path: str) -> None:
     rng = np.random.default_rng(0)
-    graphs = [Graph.parse(entry.formula) for entry in CATALOG.values() if entry.formula]
+    graphs = [Graph.parse(formula) for formula in NATIVE_FORMULAS.values()]
     graphs += [sample_graph(rng, nodes=int(rng.integers(1, 25))) for _ in range(400)]
     graphs += [sample_graph(rng, nodes=int(rng.integers(25, 61))) for _ in range(60)]
     with Path(path).open("wb") as file:

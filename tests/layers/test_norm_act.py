@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 import evonorm
-from evonorm.layers import NormAct
+from evonorm.graph import CATALOG
+from evonorm.layers import NormAct, create_layer
 from evonorm.layers.norm_act import moving_names
 
 B_NAMES = ["evonorm-b0", "evonorm-b1", "evonorm-b2", "rs-rej", "b-top3"]
@@ -258,3 +259,12 @@ def test_parametrized_parameters_are_what_runs():
     expected = 2 * layer(x)
     nn.utils.parametrize.register_parametrization(layer, "weight", Doubled())
     torch.testing.assert_close(layer(x), expected)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in CATALOG.items() if entry.affine_inside])
+def test_a_baselines_formulas_are_what_its_module_computes(name):
+    """Before gamma and beta have moved; PixelNorm's moment over c is a formula like the others."""
+    x = torch.randn(4, 8, 3, 3, dtype=torch.float64)
+    for formula, nonlinearity in ((CATALOG[name].formula, True), (CATALOG[name].normalization, False)):
+        module = create_layer(name, 8, nonlinearity, groups=4).double()
+        torch.testing.assert_close(module(x), NormAct(formula, 8, groups=4).double()(x))

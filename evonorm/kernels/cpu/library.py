@@ -1,7 +1,7 @@
 """The native library: found, checked and asked once. Without it everything runs in eager mode, with one warning."""
 
 import warnings
-from functools import lru_cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -10,7 +10,7 @@ from evonorm.graph import Graph
 from evonorm.kernels.call import LayerCall, MovingMoments
 from evonorm.kernels.cpu.opcodes import OPCODES
 from evonorm.kernels.cpu.planner import program_of
-from evonorm.kernels.plan.values import PARAMETERS, Kind
+from evonorm.kernels.plan.values import PARAMETERS, Kind, NoInstructionError
 
 PITCH = 16  # rows of small values are padded to this many floats
 
@@ -108,9 +108,22 @@ def prepare_layer(graph: Graph, eps: float, training: bool, weights: int = 1, bi
     if found is None:
         try:
             found = _prepared[key] = PreparedLayer(library, graph, eps, training, per_sample)
+        except NoInstructionError as error:
+            _warn_of_plain_torch(error.primitive)
+            return None
         except OverflowError:
             return None
     return found
+
+
+@cache
+def _warn_of_plain_torch(primitive: str) -> None:
+    warnings.warn(
+        f"evonorm's native kernel has no instruction for {primitive}. Layers that use it run on plain torch, which is"
+        " right but slower.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def why_not_native() -> str:

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from evonorm.graph import SMALLEST_DIVISOR
+from evonorm.graph import INDEX_SETS, PRIMITIVES, SMALLEST_DIVISOR
 from evonorm.kernels.plan.cancel import (
     cancel_small_factor,
     divided_by,
@@ -20,11 +20,19 @@ from evonorm.kernels.plan.cancel import (
     split_small_factor,
     without_sign,
 )
-from evonorm.kernels.plan.fold import FOLD
+from evonorm.kernels.plan.fold import fold
 
-# What a value can vary over: b, the spatial axes s, the channels inside a group c, the groups g.
-AVERAGED_AXES = {"bwh": frozenset("bs"), "whc": frozenset("scg"), "wh": frozenset("s"), "whcg": frozenset("sc")}
 PARAMETERS = ("weight", "bias", "v0", "v1")
+# Operations of the planner's own, beside the primitives.
+PLANNERS_OWN = ("copy", "sub", "fma", "recip", "recip_plain", "div_plain", "sqrt_plus", "norm_plus")
+
+
+class NoInstructionError(ValueError):
+    """A graph with a primitive that no kernel but plain torch can run; `primitive` is its name."""
+
+    def __init__(self, primitive: str) -> None:
+        super().__init__(f"there is no native instruction for {primitive}")
+        self.primitive = primitive
 
 
 class Kind(IntEnum):
@@ -36,6 +44,7 @@ class Kind(IntEnum):
     FULL = 3
 
 
+# What a value can vary over: b, the spatial axes s, the channels inside a group c, the groups g.
 LEAF_AXES = {
     Kind.CONST: frozenset(),
     Kind.CHANNEL: frozenset("cg"),
@@ -91,6 +100,8 @@ class Values:
 
     def moment(self, moment: str, index_set: str, source: int) -> int:
         """A moment of a value over an index set; batch moments of moving statistics are leaves, not this."""
+        if not INDEX_SETS[index_set].native:
+            raise NoInstructionError(f"{moment}_{index_set}")
         a = self[source]
         if a.op == "neg" and moment != "mean":
             return self.moment(moment, index_set, a.inputs[0])
@@ -103,7 +114,7 @@ class Values:
         kind = Kind.CHANNEL if index_set == "bwh" else Kind.SAMPLE
         lower = a.lower if moment == "mean" else math.sqrt(self.eps)
         digest = _digest(f"{moment}_{index_set}", a.digest)
-        axes = a.axes - AVERAGED_AXES[index_set]
+        axes = a.axes - INDEX_SETS[index_set].axes
         return self._intern(
             Value("moment", (source,), kind, axes, a.needs_grad, lower, digest, moment=moment, index_set=index_set)
         )
@@ -111,7 +122,7 @@ class Values:
     def _is_set_constant(self, index_set: str, number: int) -> bool:
         """Whether a value does not vary over the set; any per-sample value counts as varying over the batch."""
         value = self[number]
-        return not value.axes & AVERAGED_AXES[index_set] and not (index_set == "bwh" and value.kind == Kind.SAMPLE)
+        return not value.axes & INDEX_SETS[index_set].axes and not (index_set == "bwh" and value.kind == Kind.SAMPLE)
 
     def _is_shift(self, index_set: str, number: int) -> bool:
         """Whether a std stays the same without this term; a raw batch moment must still see inf that came with x."""
@@ -133,12 +144,14 @@ class Values:
     def add(self, op: str, *inputs: int) -> int:
         """An element-wise value, simplified."""
         if all(self[i].op == "const" for i in inputs):
-            return self.const(FOLD[op](*(self[i].constant for i in inputs)))
+            return self.const(fold(op, *(self[i].constant for i in inputs)))
         rule = RULES.get(op)
         return rule(self, *inputs) if rule else self.make(op, *inputs)
 
     def make(self, op: str, *inputs: int, full: bool = False) -> int:
         """An element-wise value as it is; inputs of commutative ones are ordered by what they compute."""
+        if op not in PLANNERS_OWN and PRIMITIVES[op].adjoint is None:
+            raise NoInstructionError(op)
         if op in ("add", "mul", "max") and self[inputs[0]].digest > self[inputs[1]].digest:
             inputs = inputs[::-1]
         values = [self[i] for i in inputs]
@@ -173,19 +186,13 @@ def _digest(*parts: object) -> str:
 
 def _lower_bound(op: str, lower: list[float]) -> float:
     """What the value is never below; NaN inputs aside."""
-    if op in ("sigmoid", "exp", "abs", "square"):
-        return 0.0
-    if op == "add":
-        return lower[0] + lower[1]
-    if op == "max":
-        return max(lower)
-    if op == "copy":
-        return lower[0]
-    if op == "mul" and min(lower) >= 0 and math.inf not in lower:
-        return lower[0] * lower[1]
-    if op in ("sqrt", "tanh", "sqrt_plus", "norm_plus", "recip", "div") and min(lower) >= 0:
-        return 0.0
-    return -math.inf
+    if op in PLANNERS_OWN:
+        return 0.0 if op in ("sqrt_plus", "norm_plus", "recip") and min(lower) >= 0 else -math.inf
+    primitive = PRIMITIVES[op]
+    if primitive.lower is not None:
+        return primitive.lower(*lower)
+    keeps_sign = "keeps_sign" in primitive.laws and min(lower) >= 0
+    return 0.0 if "never_negative" in primitive.laws or keeps_sign else -math.inf
 
 
 def _add(values: Values, a: int, b: int) -> int:

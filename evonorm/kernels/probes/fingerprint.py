@@ -12,8 +12,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from evonorm.graph import Graph, canonical_key
-from evonorm.kernels.probes.small_arrays import Array, Probes, run_small
+from evonorm.graph import Array, Graph, canonical_key
+from evonorm.kernels.probes.small_arrays import Probes, run_small
 
 VERSION = 1  # part of every fingerprint: raise it with anything that changes one
 MANTISSA_BITS = 12

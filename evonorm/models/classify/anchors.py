@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from evonorm.foundation import Register
 from evonorm.models.classify import efficientnet, mobilenet_v2, resnet_v2
 from evonorm.models.classify.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
 from evonorm.models.convolution import scaled_channels
-from evonorm.models.hole import LayerHole
+from evonorm.models.hole import LayerHole, ModelBuilder
 
 LAST_GAMMA = 0.5
 LAST_GAMMA_THIN = 0.35  # at 0.5 EvoNorm-B2 blows up with two seeds of four
@@ -25,28 +26,14 @@ LAST_GAMMA_THIN = 0.35  # at 0.5 EvoNorm-B2 blows up with two seeds of four
 
 @dataclass(frozen=True)
 class Anchor:
-    """How an anchor is trained in the proxy task; the defaults are the paper's."""
+    """A net that layers are judged on, and how it is trained in the proxy task; the defaults are the paper's."""
 
     name: str
+    build: ModelBuilder
     batch_size: int = 128
     crop: int = 24  # training crops
     image_size: int = 32  # validation images
     groups: int = 32  # of moments over (w,h,c/g)
-
-
-# With 4 groups each group of a small anchor's layer has two channels or more, so (w,h,c/g) is not (w,h).
-ANCHORS: dict[str, Anchor] = {
-    anchor.name: anchor
-    for anchor in (
-        Anchor("resnet50-cifar"),
-        Anchor("mobilenetv2-cifar"),
-        Anchor("efficientnet-b0-cifar"),
-        Anchor("resnet-nano", batch_size=64, groups=4),
-        Anchor("mobilenet-nano", batch_size=64, groups=4),
-        Anchor("efficientnet-nano", batch_size=64, groups=4),
-        Anchor("mobilenet-thin", batch_size=64, groups=4),
-    )
-}
 
 
 def resnet50_cifar(layer: LayerHole, num_classes: int, width: float) -> nn.Module:
@@ -142,3 +129,16 @@ def nano_trunk(stages: tuple[Stage, ...], width: float) -> Trunk:
         stem_stride=1,
         dropout=0.0,
     )
+
+
+# With 4 groups each group of a small anchor's layer has two channels or more, so (w,h,c/g) is not (w,h).
+OUR_ANCHORS = (
+    Anchor("resnet50-cifar", resnet50_cifar),
+    Anchor("mobilenetv2-cifar", mobilenetv2_cifar),
+    Anchor("efficientnet-b0-cifar", efficientnet_b0_cifar),
+    Anchor("resnet-nano", resnet_nano, batch_size=64, groups=4),
+    Anchor("mobilenet-nano", mobilenet_nano, batch_size=64, groups=4),
+    Anchor("efficientnet-nano", efficientnet_nano, batch_size=64, groups=4),
+    Anchor("mobilenet-thin", mobilenet_thin, batch_size=64, groups=4),
+)
+ANCHORS: Register[Anchor] = Register("anchor", {anchor.name: anchor for anchor in OUR_ANCHORS})
