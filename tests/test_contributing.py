@@ -149,3 +149,15 @@ def test_a_layer_without_a_formula_has_no_graph():
         assert isinstance(evonorm.create_layer("plain", 4), torch.nn.Identity)
         with pytest.raises(ValueError, match="so it has no graph"):
             evonorm.graph_of("plain")
+
+
+def test_source_that_cannot_be_run_troubles_only_those_who_use_it():
+    with taken_back():
+        source = "def wrong(a: NoSuchType) -> Tensor:\n    return a"
+        evonorm.register_primitive("wrong", "wrong({0})", np.abs, np.abs, functions=(source,))
+        x = torch.randn(2, 4, 3, 3, dtype=torch.float64)
+        assert evonorm.create_layer("tanh(x)", 4).double()(x).isfinite().all()
+        with pytest.raises(
+            ValueError, match="the torch source of the primitive wrong cannot be run: name 'NoSuchType'"
+        ):
+            evonorm.create_layer("wrong(x)", 4).double()(x)

@@ -89,8 +89,21 @@ def _compile_new_ones() -> None:
     """All at once, before anyone looks: a tracer that has read the table would not see what comes later."""
     if _compiled_at != [PRIMITIVES.changes]:
         new = {name: each for name, each in PRIMITIVES.items() if each.torch is not None and name not in _functions}
-        _functions.update({name: _compile(each) for name, each in new.items()})
+        _functions.update({name: _compile_or_blame(each) for name, each in new.items()})
         _compiled_at[:] = [PRIMITIVES.changes]
+
+
+def _compile_or_blame(primitive: Primitive) -> Callable[..., Tensor]:
+    """The function; where its source cannot be run, one that says so, to those alone who call it."""
+    try:
+        return _compile(primitive)
+    except Exception as error:
+        problem = f"the torch source of the primitive {primitive.name} cannot be run: {error}."
+
+        def blame(*_: Tensor) -> Tensor:
+            raise ValueError(problem)
+
+        return blame
 
 
 # What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
