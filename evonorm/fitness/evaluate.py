@@ -33,17 +33,14 @@ def evaluate(
     seed: int,
     progress: Watcher | None = None,
     test_set: bool = False,
-    hurdles: tuple[float, ...] = (),
     checkpoints: Path | None = None,
-    ceilings: tuple[float, ...] = (),
 ) -> Outcome:
     """What comes of a layer under the recipe: Scores, or Rejected with the figures that decided, or Failed.
 
     `graph` may also be a layer's name ("bn-relu") or formula text. With `test_set` the last stages carry the accuracy
-    on the test pictures too, which no search may look at. `hurdles` are the accuracies to reach on the rungs of the
-    recipe's ladder, if it has one, and `ceilings` the half-way losses above which they give up. With `checkpoints`, a
-    folder, the stages that the layer came through stay there, and so does a training in progress: when the same
-    evaluation is begun again, it goes on from there. Mistakes of the caller (no data, an unknown name) raise.
+    on the test pictures too, which no search may look at. With `checkpoints`, a folder, the stages that the layer came
+    through stay there, and so does a training in progress: when the same evaluation is begun again, it goes on from
+    there. Mistakes of the caller (no data, an unknown name) raise.
     """
     keep_freed_memory()
     if isinstance(graph, Graph) and not graph.reads("x"):
@@ -56,8 +53,6 @@ def evaluate(
         try:
             rejected = climb(
                 recipe.ladder,
-                hurdles,
-                ceilings,
                 task_on,
                 watch,
                 log.stages,

@@ -1,15 +1,13 @@
 """The language of layers: a layer is a small graph of primitive functions of x. No torch in this room.
 
 Read `primitives.py` first (the table), then `graph.py` (Node and Graph) and `formula.py` (text <-> graph).
-`sampling.py` and `mutation.py` make new graphs as the paper does, `live_sampling.py` only ones that let x through,
-`simplify.py` tells which are the same function, `enumeration.py` goes through all small ones, `catalog.py` holds every
-layer that the paper names.
+`sampling.py` and `mutation.py` make new graphs as the paper does, `simplify.py` tells which are the same function,
+`catalog.py` holds every layer that the paper names.
 """
 
 from evonorm.graph.catalog import CATALOG as CATALOG
 from evonorm.graph.catalog import Entry as Entry
 from evonorm.graph.catalog import graph_of as graph_of
-from evonorm.graph.enumeration import small_graphs as small_graphs
 from evonorm.graph.formula import FormulaError as FormulaError
 from evonorm.graph.graph import INITIAL_NODES as INITIAL_NODES
 from evonorm.graph.graph import V0 as V0
@@ -18,7 +16,6 @@ from evonorm.graph.graph import ZERO as ZERO
 from evonorm.graph.graph import Graph as Graph
 from evonorm.graph.graph import Node as Node
 from evonorm.graph.graph import X as X
-from evonorm.graph.live_sampling import sample_live_graph as sample_live_graph
 from evonorm.graph.mutation import mutate as mutate
 from evonorm.graph.primitives import INDEX_SETS as INDEX_SETS
 from evonorm.graph.primitives import PRIMITIVES as PRIMITIVES

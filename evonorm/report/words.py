@@ -18,7 +18,6 @@ TESTS = {
 ORIGINS = {
     "random": "drawn at random",
     "mutation": "mutated from its parent",
-    "enumerated": "one of all small expressions",
     "reference": "a known layer to compare with",
 }
 ENDS = {
@@ -33,11 +32,7 @@ ENDS = {
 def why_it_rejects(test: str) -> str | None:
     """Why this test rejects; None for one that we do not know."""
     if test.startswith("rung "):
-        return (
-            "given up half-way: behind all who cleared this rung"
-            if test.endswith("behind")
-            else "too low after a rung of the ladder"
-        )
+        return "too low after a rung of the ladder"
     return TESTS.get(test)
 
 

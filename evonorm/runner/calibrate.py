@@ -52,7 +52,6 @@ class Level:
     anchors: tuple[str, ...]
     steps: int
     gate: float = 0.0
-    hurdle: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ Train = Callable[[Trial, FitnessRecipe, Path | None, Callable[[int], None]], Cur
 def levels_of(recipe: FitnessRecipe) -> tuple[Level, ...]:
     """The stages of a recipe that compare candidates by accuracy: rungs, quality test, final training."""
     rungs = [
-        Level(rung_name(number), rung.anchors, rung.steps, rung.gate, rung.hurdle)
+        Level(rung_name(number), rung.anchors, rung.steps, rung.gate)
         for number, rung in enumerate(recipe.ladder, start=1)
     ]
     quality = Level("quality", recipe.anchors, recipe.quality.steps, recipe.quality.accuracy)

@@ -164,8 +164,6 @@ class Driver:
             "seed": proposal.seed,
             "threads": self.recipe.threads,
             "fitness": self.recipe.fitness,
-            "hurdles": list(proposal.hurdles),
-            "ceilings": list(proposal.ceilings),
         }
 
     def _hear(self, report: Report) -> None:

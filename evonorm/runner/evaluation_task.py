@@ -54,9 +54,7 @@ def evaluate_candidate(arguments: dict[str, Any], announce: Callable[[str], None
 
     recipe = read_settings(FitnessRecipe, arguments["fitness"], "the task's fitness")
     layer = arguments["layer"] if arguments["named"] else Graph.decode(arguments["layer"])
-    hurdles = tuple(arguments.get("hurdles", ()))
-    ceilings = tuple(arguments.get("ceilings", ()))
-    outcome = evaluate(layer, recipe, arguments["seed"], _StageCaller(announce), hurdles=hurdles, ceilings=ceilings)
+    outcome = evaluate(layer, recipe, arguments["seed"], _StageCaller(announce))
     return outcome_to_json(outcome)
 
 

@@ -123,12 +123,9 @@ def _run_session(
 def create_search(recipe: Recipe) -> Search:
     """The recipe's search with its screen: by form alone as the paper's would be, or with every free check."""
     settings = recipe.search
-    rungs = recipe.fitness.get("ladder", ())
-    percentiles = tuple(rung.get("hurdle", 0.0) for rung in rungs)
-    gives_up = tuple(rung.get("give_up", False) for rung in rungs)
     if not settings.free_checks:
         screen = partial(reject_without_training, batch_ops=settings.batch_ops)
-        return Search(settings, recipe.seed, screen, recipe.references, percentiles=percentiles, gives_up=gives_up)
+        return Search(settings, recipe.seed, screen, recipe.references)
     from evonorm.fitness import reject_by_depth  # these bring torch in, which takes seconds
     from evonorm.fitness import screen as check
 
@@ -142,8 +139,6 @@ def create_search(recipe: Recipe) -> Search:
         rejected,
         recipe.references,
         lambda graph: check(graph, settings.batch_ops).fingerprint,
-        percentiles,
-        gives_up,
     )
 
 

@@ -2,9 +2,8 @@
 
 Read `evolution.py` first; `tournament.py` picks parents, `population.py` forgets the old ones, `random_search.py` is
 the paper's baseline. `search.py` is the interface `ask` / `tell` with its two orders, `settings.py` the recipe's table,
-`screen.py` what is turned down without a worker. `proposals.py` is where graphs come from, `start.py` what a search may
-begin with, `functions.py` what equal ones share, `hurdles.py` how high a candidate must reach on a ladder of fidelity,
-`ceilings.py` when it is too far behind.
+`screen.py` what is turned down without a worker. `proposals.py` is where graphs come from, `functions.py` what equal
+ones share.
 """
 
 from evonorm.journal import Proposal as Proposal

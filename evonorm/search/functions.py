@@ -33,9 +33,6 @@ class KnownFunctions:
         self.most_runs = most_runs  # 0: nothing is remembered
         self._known: dict[str, Known] = {}
 
-    def __contains__(self, function: str | None) -> bool:
-        return function in self._known
-
     def settle(self, function: str, is_elite: Callable[[float], bool]) -> Rejected | Scores | None:
         """The outcome of a new candidate that is this function, unless it is worth a run of its own."""
         known = self._known.get(function)

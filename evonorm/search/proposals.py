@@ -1,4 +1,4 @@
-"""Where graphs come from: the paper's generator and mutation, and our variants that waste less.
+"""Where graphs come from: the paper's generator and mutation, and a variant that wastes less.
 
 A sixth to a third of two-mutation children compute what their parent computes: the mutated node was dead, or nothing
 followed from it. Training such a child again tells nothing, so it is drawn anew.
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evonorm.graph import Graph, mutate, sample_graph, sample_live_graph
+from evonorm.graph import Graph, mutate, sample_graph
 from evonorm.search.settings import SearchSettings
 
 Fingerprint = Callable[[Graph], str | None]  # equal for equal functions; None where the free checks turn the graph down
@@ -19,9 +19,7 @@ def no_fingerprint(_: Graph) -> None:
 
 
 def fresh_graph(settings: SearchSettings, rng: np.random.Generator) -> Graph:
-    """A random graph of the generator that the recipe asks for."""
-    sample = sample_live_graph if settings.generator == "live" else sample_graph
-    return sample(rng, settings.nodes, settings.batch_ops)
+    return sample_graph(rng, settings.nodes, settings.batch_ops)
 
 
 def mutated(parent: Graph, rng: np.random.Generator, settings: SearchSettings) -> Graph:

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evonorm.fitness import BENDS, DEPTH_SIGNAL, FREE_CHECKS, reject_by_depth, screen
-from evonorm.graph import Graph, sample_graph, sample_live_graph
+from evonorm.graph import Graph, sample_graph
 from evonorm.runner import mutant_of_known
 from evonorm.search import SearchSettings
 
@@ -49,10 +49,9 @@ class Funnel:
 
 
 def generators() -> dict[str, Generator]:
-    """Who proposes: the paper, ours, and the paper's two mutations of a known layer, once or until it differs."""
+    """Who proposes: the paper's generator, and its two mutations of a known layer, once or until it differs."""
     return {
         "paper's generator": sample_graph,
-        "live generator": sample_live_graph,
         "mutants of known layers": partial(mutant_of_known, settings=SearchSettings()),
         "mutants until different": mutant_of_known,
     }

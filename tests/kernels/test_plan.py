@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from evonorm.graph import CATALOG, Graph, Node, sample_graph, sample_live_graph
+from evonorm.graph import CATALOG, Graph, Node, sample_graph
 from evonorm.graph.graph import INITIAL_NODES
 from evonorm.kernels.cpu.opcodes import OPCODES
 from evonorm.kernels.cpu.planner import plan
 from evonorm.kernels.cpu.program import Home, Mode
 from evonorm.kernels.plan.rewrite import typed_values
 from evonorm.kernels.plan.values import Kind
+from tests.graph.live_graphs import sample_live_graph
 
 
 def planned(formula, training=True):

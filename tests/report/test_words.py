@@ -1,7 +1,7 @@
 from evonorm.fitness.bend import BENDS
 from evonorm.fitness.depth_signal import DEPTH_SIGNAL
 from evonorm.fitness.free_checks import FREE_CHECKS
-from evonorm.fitness.ladder import BEHIND, rung_name
+from evonorm.fitness.ladder import rung_name
 from evonorm.report.words import end_words, origin_words, why_it_rejects
 from evonorm.runner.budget import Budget
 from evonorm.search.functions import DUPLICATE
@@ -10,7 +10,6 @@ from evonorm.search.functions import DUPLICATE
 def test_every_test_of_a_search_is_explained():
     for test in (*FREE_CHECKS, BENDS, DEPTH_SIGNAL, DUPLICATE, "quality", "stability", "training", rung_name(1)):
         assert why_it_rejects(test), test
-    assert why_it_rejects(f"{rung_name(2)}: {BEHIND}") != why_it_rejects(rung_name(2))
 
 
 def test_every_end_of_a_session_is_explained():

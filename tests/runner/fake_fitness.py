@@ -23,23 +23,16 @@ def by_hash(arguments, announce):
 
 
 def by_ladder(arguments, announce):
-    """Rungs before `by_hash`, with accuracy and loss by hash; the hurdles and ceilings that came with it decide."""
+    """Rungs before `by_hash`, with an accuracy by hash that must reach the rung's gate."""
     stages = []
-    hurdles = arguments["hurdles"] or [0.0] * len(arguments["fitness"]["ladder"])
-    ceilings = arguments["ceilings"] or [0.0] * len(hurdles)
-    for number, (hurdle, ceiling) in enumerate(zip(hurdles, ceilings, strict=True), start=1):
+    for number, rung in enumerate(arguments["fitness"]["ladder"], start=1):
         announce(f"rung {number} wide")
         luck = hashlib.sha256(f"{number} {arguments['layer']} {arguments['seed']}".encode()).digest()
-        figures = {"accuracy": luck[0] / 255, "halfway_loss": 1 - luck[0] / 255 + luck[1] / 1000}
-        if 0 < ceiling < figures["halfway_loss"]:
-            figures = {"halfway_loss": figures["halfway_loss"], "ending": "behind"}
+        figures = {"accuracy": luck[0] / 255}
         stages.append(
             {"name": f"rung {number}", "anchor": "wide", "steps": number, "seconds": 0.01, "figures": figures}
         )
-        if "accuracy" not in figures:
-            test = f"rung {number}: behind"
-            return {"kind": "rejected", "test": test, "anchor": "wide", "figures": figures, "stages": stages}
-        if figures["accuracy"] < hurdle:
+        if figures["accuracy"] < rung["gate"] and not arguments["named"]:
             return {"kind": "rejected", "test": f"rung {number}", "anchor": None, "figures": figures, "stages": stages}
     outcome = by_hash(arguments, announce)
     return {**outcome, "stages": stages + outcome["stages"]}

@@ -73,7 +73,7 @@ def test_the_same_seed_gives_the_same_digest_whoever_computes(tmp_path, evaluate
 
 @pytest.mark.parametrize("method", ["evolution", "random"])
 def test_the_same_search_goes_on_from_a_slim_export(tmp_path, method):
-    settings = replace(kill_harness.CHEAP.search, method=method, depth_check=True, start="random", nodes=4)
+    settings = replace(kill_harness.CHEAP.search, method=method, depth_check=True, nodes=4)
     recipe = replace(kill_harness.CHEAP, search=settings, workers=INLINE)
     whole, _ = search(tmp_path / "a", "whole", recipe, candidates=16)
     half, _ = search(tmp_path / "b", "half", recipe, candidates=8)
@@ -145,15 +145,13 @@ def test_free_checks_shared_scores_and_a_ladder_give_the_same_digest_whoever_com
         "rejected: free:varies-over-space",
         "rejected: rung 1",
         "rejected: rung 2",
-        "rejected: rung 2: behind",
     } <= set(verdicts)
     assert any(row.proposal.reused for row in rows)
-    assert max(row.proposal.hurdles for row in rows) > (0.0, 0.0)
     sent = [row for row in rows if row.proposal.settled is None]
     assert ledger["rung 1", "wide"].candidates == len(sent)
     assert ledger["rung 2", "wide"].steps == 2 * sum(len(row.outcome.stages) > 1 for row in sent)
     assert sum(row.steps for row in ledger.values()) == sum(row.steps for row in rows)
-    assert ledger["rung 2", "wide"].rejected == verdicts["rejected: rung 2"] + verdicts["rejected: rung 2: behind"]
+    assert ledger["rung 2", "wide"].rejected == verdicts["rejected: rung 2"]
     assert sum(row.rejected for row in ledger.values()) == sum(isinstance(row.outcome, Rejected) for row in sent)
 
 
@@ -431,5 +429,7 @@ def test_a_ctrl_c_ends_with_everything_written(tmp_path):
     with folder.reader() as reader:
         assert [body["why"] for _, body in reader.events("session ended")] == ["stopped"]
     resume_search(folder, Budget(), quiet())
-    calm, _ = search(tmp_path, "calm", replace(kill_harness.RECIPE, workers=INLINE), candidates=kill_harness.CANDIDATES)
+    calm, _ = search(
+        tmp_path, "calm", replace(kill_harness.RECIPE, workers=INLINE), candidates=kill_harness.CANDIDATES["plain"]
+    )
     assert journal_digest(folder.journal) == journal_digest(calm.journal)
