@@ -15,6 +15,7 @@ from evonorm.cli.run_status import run_status
 from evonorm.cli.search_display import Terminal
 from evonorm.export import layer_source
 from evonorm.journal import (
+    End,
     JournalFullError,
     RunFolder,
     export_journal,
@@ -218,8 +219,8 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
     with folder.reader() as reader:
         console.print(leaderboard_text(leaderboard(reader, 5), reader.references()), highlight=False, soft_wrap=True)
         console.print(run_status(folder, reader), highlight=False, soft_wrap=True)
-    why = "Stopped" if ended == "stopped" else f"Its bound is met ({ended})"
-    more = () if ended in ("stopped", "minutes") else (f"--{ended}", "MORE")  # minutes count from the next begin
+    why = "Stopped" if ended == End.STOPPED else f"Its bound is met ({ended})"
+    more = () if ended in (End.STOPPED, End.MINUTES) else (f"--{ended}", "MORE")  # minutes count from the next begin
     console.print(
         f"{why}; all is written. Go on: {folder.command('resume', *more)}."
         f" Look closer: {folder.command('show', 'CANDIDATE')}",

@@ -10,21 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
+from evonorm.fitness.proxy_task import ProxyTask
 from evonorm.fitness.recipe import Rung
-from evonorm.journal import Rejected, Stage
+from evonorm.journal import Progress, Rejected, Stage, Test, Watcher
 from evonorm.training import TrainingRun
 
 SHORT_STEPS, SHORT_IMAGES = 100, 1000  # a rung up to here validates on so few pictures, always the same ones
 LOSS_MEMORY = 0.9  # of the running loss
 
 
-def rung_name(number: int) -> str:
-    """The name of a rung's stages, counted from 1."""
-    return f"rung {number}"
-
-
-def climb(
+def climb_ladder(
     rungs: tuple[Rung, ...],
     task_on: Callable[[str], ProxyTask],
     watch: Watcher,
@@ -34,31 +29,32 @@ def climb(
     """Takes a candidate up the ladder as far as it gets; adds a stage for every anchor that it was trained on."""
     for number, rung in enumerate(rungs, start=1):
         for anchor in rung.anchors:
-            stage = _train_up(rung_name(number), task_on(anchor), rung.steps, watch)
+            stage = _train_up(number, task_on(anchor), rung.steps, watch)
             stages.append(stage)
             if stage.figures.get("accuracy", -1.0) < rung.gate:
-                return Rejected(stage.name, anchor, {**stage.figures, "gate": rung.gate}, tuple(stages))
+                figures = {**stage.figures, "gate": rung.gate}
+                return Rejected(Test.RUNG, anchor, figures, tuple(stages), number)
         if rung.stability and (rejected := test_stability()):
             return rejected
     return None
 
 
-def _train_up(name: str, task: ProxyTask, steps: int, watch: Watcher) -> Stage:
+def _train_up(number: int, task: ProxyTask, steps: int, watch: Watcher) -> Stage:
     """Trains to the rung's last step and looks; without an accuracy if it blew up."""
     start, first = time.perf_counter(), task.run.step
 
     def on_step(run: TrainingRun) -> None:
-        watch(Progress(name, task.anchor.name, run.step, steps, {"loss": run.losses[-1]}))
+        watch(Progress(Test.RUNG, task.anchor.name, run.step, steps, {"loss": run.losses[-1]}, number))
 
     ending = task.run.advance(steps, on_step=on_step)
     figures: dict[str, Any] = {"ending": ending, "step": task.run.step}
     if ending != "non_finite_loss":
-        figures |= {"accuracy": look(task, steps), "running_loss": running_loss(task.run.losses)}
-    return Stage(name, task.anchor.name, task.run.step - first, time.perf_counter() - start, figures)
+        figures |= {"accuracy": accuracy_now(task, steps), "running_loss": running_loss(task.run.losses)}
+    return Stage(Test.RUNG, task.anchor.name, task.run.step - first, time.perf_counter() - start, figures, number)
 
 
-def look(task: ProxyTask, steps: int) -> float:
-    """The accuracy now. After few steps moving moments lag behind the weights, so they are estimated anew."""
+def accuracy_now(task: ProxyTask, steps: int) -> float:
+    """After few steps moving moments lag behind the weights, so they are estimated anew."""
     if steps > SHORT_STEPS:
         return task.validate(task.run.model)
     brief = copy.copy(task)

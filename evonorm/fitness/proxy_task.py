@@ -1,9 +1,7 @@
 """A layer in an anchor, with its pictures: the paper's proxy task ("Multi-architecture evaluation")."""
 
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import torch
 from torch import nn
@@ -15,20 +13,6 @@ from evonorm.graph import Graph
 from evonorm.layers import no_weight_decay
 from evonorm.models import ANCHORS, create_model
 from evonorm.training import TrainingRun, accuracy, reestimated_moments
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where an evaluation is: after `step` of `steps` of a stage on an anchor."""
-
-    stage: str
-    anchor: str
-    step: int
-    steps: int
-    figures: dict[str, Any] = field(default_factory=dict)
-
-
-Watcher = Callable[[Progress], None]
 
 
 class ProxyTask:

@@ -14,8 +14,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
+from evonorm.fitness.proxy_task import ProxyTask
 from evonorm.fitness.recipe import StabilityRecipe
+from evonorm.journal import Progress, Test, Watcher
 
 DIFFERENCE = 1e-2  # r: the distance along u at which the second gradient is taken
 
@@ -26,7 +27,7 @@ def passes_stability(task: ProxyTask, watch: Watcher) -> tuple[bool, dict[str, A
     pictures, labels = task.batches(recipe.batch_size).batch(0)
 
     def on_step(step: int, norm: float) -> None:
-        watch(Progress("stability", task.anchor.name, step, recipe.steps, {"gradient_norm": norm}))
+        watch(Progress(Test.STABILITY, task.anchor.name, step, recipe.steps, {"gradient_norm": norm}))
 
     reading = ascend_gradient_norm(task.fresh_model(), pictures, labels, recipe, task.seed, on_step)
     return reading.stable, {"step": reading.steps, "gradient_norm": reading.largest_finite, "finite": reading.finite}

@@ -13,7 +13,7 @@ class Proposal:
 
     index: int
     graph: Graph
-    origin: str  # "random", "mutation" or "reference"
+    origin: str  # an `Origin`, or one of an older version
     seed: int  # of its evaluation
     parents: tuple[int, ...] = ()
     seen: int = 0  # how many outcomes of trained candidates the search knew when it made this one

@@ -23,14 +23,13 @@ from evonorm.fitness import (
     ProxyTask,
     QualityRecipe,
     StabilityRecipe,
-    look,
+    accuracy_now,
     number_of_threads,
-    rung_name,
     running_loss,
     screen,
 )
 from evonorm.graph import CATALOG, Graph, sample_graph
-from evonorm.journal import add_record, read_records
+from evonorm.journal import Test, add_record, label, read_records
 from evonorm.models import ANCHORS, model_cost
 from evonorm.runner.settings import settings_to_table
 from evonorm.runner.surroundings import commit
@@ -92,11 +91,11 @@ Train = Callable[[Trial, FitnessRecipe, Path | None, Callable[[int], None]], Cur
 def levels_of(recipe: FitnessRecipe) -> tuple[Level, ...]:
     """The stages of a recipe that compare candidates by accuracy: rungs, quality test, final training."""
     rungs = [
-        Level(rung_name(number), rung.anchors, rung.steps, rung.gate)
+        Level(label(Test.RUNG, number), rung.anchors, rung.steps, rung.gate)
         for number, rung in enumerate(recipe.ladder, start=1)
     ]
-    quality = Level("quality", recipe.anchors, recipe.quality.steps, recipe.quality.accuracy)
-    return (*rungs, quality, Level("training", recipe.anchors, recipe.training.steps))
+    quality = Level(Test.QUALITY, recipe.anchors, recipe.quality.steps, recipe.quality.accuracy)
+    return (*rungs, quality, Level(Test.TRAINING, recipe.anchors, recipe.training.steps))
 
 
 def cheap_trials(layers: Sequence[str], recipe: FitnessRecipe, seeds: Sequence[int]) -> list[Trial]:
@@ -236,7 +235,7 @@ def _train(trial: Trial, task: ProxyTask, checkpoint: Path | None, on_step: Call
         if run.advance(step, on_step=after_step) == "non_finite_loss":
             break
         start = time.perf_counter()
-        run.curve.append((step, look(task, step)))
+        run.curve.append((step, accuracy_now(task, step)))
         looking += time.perf_counter() - start
     accuracies = dict(run.curve)
     looks = tuple(

@@ -18,7 +18,7 @@ UNTIL_DIFFERENT = SearchSettings(free_checks=True, attempts=10)
 def mutant_of_known(rng: np.random.Generator, settings: SearchSettings = UNTIL_DIFFERENT) -> Graph:
     """The paper's two mutations of a known layer; drawn again, a few times, while it is the same function."""
     parent, function = _parents()[rng.integers(len(KNOWN_LAYERS))]
-    return different_child(parent, function, rng, settings, lambda graph: screen(graph).fingerprint)
+    return different_child(parent, function, rng, settings, screen)
 
 
 @cache

@@ -2,8 +2,8 @@
 
 Read `evolution.py` first; `tournament.py` picks parents, `population.py` forgets the old ones, `random_search.py` is
 the paper's baseline. `search.py` is the interface `ask` / `tell` with its two orders, `settings.py` the recipe's table,
-`screen.py` what is turned down without a worker. `proposals.py` is where graphs come from, `functions.py` what equal
-ones share.
+`screening.py` what is known of a graph before a worker sees it. `proposals.py` is where graphs come from,
+`known_functions.py` what equal ones share.
 """
 
 from evonorm.journal import Proposal as Proposal
@@ -12,7 +12,9 @@ from evonorm.search.population import Member as Member
 from evonorm.search.population import Population as Population
 from evonorm.search.proposals import different_child as different_child
 from evonorm.search.random_search import RandomSearch as RandomSearch
-from evonorm.search.screen import reject_without_training as reject_without_training
+from evonorm.search.screening import Screen as Screen
+from evonorm.search.screening import Screened as Screened
+from evonorm.search.screening import reject_by_form as reject_by_form
 from evonorm.search.search import Search as Search
 from evonorm.search.search import reference_graph as reference_graph
 from evonorm.search.settings import SearchSettings as SearchSettings

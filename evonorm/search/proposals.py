@@ -4,18 +4,11 @@ A sixth to a third of two-mutation children compute what their parent computes: 
 followed from it. Training such a child again tells nothing, so it is drawn anew.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from evonorm.graph import Graph, mutate, sample_graph
+from evonorm.search.screening import Screen
 from evonorm.search.settings import SearchSettings
-
-Fingerprint = Callable[[Graph], str | None]  # equal for equal functions; None where the free checks turn the graph down
-
-
-def no_fingerprint(_: Graph) -> None:
-    return None
 
 
 def fresh_graph(settings: SearchSettings, rng: np.random.Generator) -> Graph:
@@ -34,12 +27,12 @@ def different_child(
     function: str | None,
     rng: np.random.Generator,
     settings: SearchSettings,
-    fingerprint: Fingerprint,
+    screen: Screen,
 ) -> Graph:
     """A child that is not its parent's `function`; after the recipe's attempts the last one, whatever it is."""
     child = mutated(parent, rng, settings)
     for _ in range(settings.attempts - 1):
-        if fingerprint(child) != function:
+        if screen(child).fingerprint != function:
             break
         child = mutated(parent, rng, settings)
     return child

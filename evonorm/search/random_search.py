@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evonorm.journal import Origin
 from evonorm.search.evolution import Draft
 from evonorm.search.population import Population
 from evonorm.search.proposals import fresh_graph
@@ -17,4 +18,4 @@ class RandomSearch:
     settings: SearchSettings
 
     def propose(self, population: Population, rng: np.random.Generator) -> Draft:  # noqa: ARG002 (Evolution's face)
-        return Draft(fresh_graph(self.settings, rng), "random")
+        return Draft(fresh_graph(self.settings, rng), Origin.RANDOM)

@@ -1,24 +1,18 @@
 """The interface of every search: `ask()` for a proposal, `tell()` what came of it; and who may know what when."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import numpy as np
 
 from evonorm.graph import CATALOG, Graph, graph_of
-from evonorm.journal import Candidate, Outcome, Proposal, Rejected, Scores
+from evonorm.journal import Candidate, Origin, Outcome, Proposal, Rejected, Scores, Test
 from evonorm.search.evolution import STEPPING_STONE, Evolution
-from evonorm.search.functions import DUPLICATE, KnownFunctions
+from evonorm.search.known_functions import KnownFunctions
 from evonorm.search.population import Population
-from evonorm.search.proposals import Fingerprint, no_fingerprint
 from evonorm.search.random_search import RandomSearch
+from evonorm.search.screening import Screen, accept_all
 from evonorm.search.settings import SearchSettings
-
-Screen = Callable[[Graph], Rejected | None]
-
-
-def accept_all(_: Graph) -> None:
-    return None
 
 
 class Search:
@@ -26,8 +20,8 @@ class Search:
 
     In strict order the t-th trained candidate knows the outcomes up to the (t - lag)-th and no others, taken in by
     number, so that the same seed gives the same search whatever the number and speed of the workers. In arrival order
-    it knows all that came in. What `screen` turns down, and equal functions whose score is known (`fingerprint` tells
-    them), are settled inside `ask` and do not count for the lag.
+    it knows all that came in. What `screen` turns down, and equal functions whose score is known, are settled inside
+    `ask` and do not count for the lag.
     The first proposals are the references, which never enter the population.
     """
 
@@ -37,15 +31,13 @@ class Search:
         seed: int,
         screen: Screen = accept_all,
         references: tuple[str, ...] = (),
-        fingerprint: Fingerprint = no_fingerprint,
     ) -> None:
         self.settings = settings
         self.seed = seed
         self.screen = screen
         self.references = references
-        self.fingerprint = fingerprint
         self.method: Evolution | RandomSearch = (
-            Evolution(settings, fingerprint) if settings.method == "evolution" else RandomSearch(settings)
+            Evolution(settings, screen) if settings.method == "evolution" else RandomSearch(settings)
         )
         self.population = Population(settings.window, settings.genotypes_per_function)
         self.functions = KnownFunctions(settings.runs_per_function)
@@ -72,7 +64,7 @@ class Search:
         if index < len(self.references):
             name = self.references[index]
             proposal = Proposal(
-                index, reference_graph(name), "reference", self._evaluation_seed(index), (), self.known, name
+                index, reference_graph(name), Origin.REFERENCE, self._evaluation_seed(index), (), self.known, name
             )
         else:
             proposal = self._propose(index)
@@ -82,10 +74,10 @@ class Search:
     def _propose(self, index: int) -> Proposal:
         draft = self.method.propose(self.population, np.random.default_rng([self.seed, index]))
         screened = self.screen(draft.graph)
-        told_apart = screened is None or screened.test == STEPPING_STONE
-        function = self.fingerprint(draft.graph) if told_apart else None
-        settled: Rejected | Scores | None = screened
-        if function is not None and screened is None:
+        settled: Rejected | Scores | None = screened.rejected
+        told_apart = screened.rejected is None or screened.rejected.test == STEPPING_STONE
+        function = screened.fingerprint if told_apart else None
+        if function is not None and screened.rejected is None:
             settled = self.functions.settle(function, self.population.is_elite) or self._in_training(function)
         return Proposal(
             index,
@@ -103,7 +95,7 @@ class Search:
         """Turns down the twin of a candidate whose outcome may not be known yet, where equal functions share theirs."""
         twins = (index for index, proposal in self._waiting.items() if proposal.function == function)
         twin = next(twins, None) if self.settings.runs_per_function else None
-        return None if twin is None else Rejected(DUPLICATE, None, {"in_training": twin})
+        return None if twin is None else Rejected(Test.DUPLICATE, None, {"in_training": twin})
 
     def tell(self, index: int, outcome: Outcome) -> None:
         """What came of a proposal that went to a worker, in any order."""
@@ -153,7 +145,7 @@ class Search:
         known = self.functions.learn(proposal.function, outcome) if proposal.function else None
         if proposal.function and known and known.runs > 1:
             self.population.rescore(proposal.function, known.accuracies)
-        if isinstance(outcome, Scores) and proposal.origin != "reference":
+        if isinstance(outcome, Scores) and proposal.origin != Origin.REFERENCE:
             accuracies = known.accuracies if known else outcome.accuracies
             self.population.add(index, proposal.graph, accuracies, proposal.function)
 

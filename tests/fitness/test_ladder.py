@@ -45,7 +45,7 @@ def test_a_ladder_changes_what_is_paid_for_and_not_what_comes_out():
 
 def test_rungs_come_first_and_carry_on():
     outcome = evaluate("evonorm-s0", LADDER, seed=1)
-    assert [(stage.name, stage.anchor, stage.steps) for stage in outcome.stages[:4]] == [
+    assert [(stage.label, stage.anchor, stage.steps) for stage in outcome.stages[:4]] == [
         ("rung 1", "resnet-nano", 1),
         ("rung 2", "resnet-nano", 1),
         ("rung 3", "resnet-nano", 2),
@@ -58,25 +58,25 @@ def test_a_rung_may_bring_the_stability_test_forward():
     early = replace(LADDER, ladder=(replace(LADDER.ladder[0], stability=True), *LADDER.ladder[1:]))
     sooner, later = (evaluate("evonorm-s0", recipe, seed=1) for recipe in (early, LADDER))
     assert sooner.accuracies == later.accuracies
-    assert [stage.name for stage in sooner.stages[:4]] == ["rung 1", "stability", "stability", "rung 2"]
+    assert [stage.label for stage in sooner.stages[:4]] == ["rung 1", "stability", "stability", "rung 2"]
     figures = [[s.figures for s in outcome.stages if s.name == "stability"] for outcome in (sooner, later)]
     assert figures[0] == figures[1]
     strict = replace(early, stability=StabilityRecipe(steps=1, gradient_norm=1e-9))
     outcome = evaluate("evonorm-s0", strict, seed=1)
     assert (outcome.test, outcome.anchor) == ("stability", "resnet-nano")
-    assert [stage.name for stage in outcome.stages] == ["rung 1", "stability"]
+    assert [stage.label for stage in outcome.stages] == ["rung 1", "stability"]
 
 
 def test_who_misses_the_gate_is_told_on_which_anchor():
     strict = replace(PLAIN, ladder=(Rung(("mobilenet-nano", "resnet-nano"), steps=1, gate=1.0),))
     outcome = evaluate("evonorm-s0", strict, seed=1)
-    assert (outcome.test, outcome.anchor, outcome.figures["gate"]) == ("rung 1", "mobilenet-nano", 1.0)
+    assert (outcome.verdict.label, outcome.anchor, outcome.figures["gate"]) == ("rung 1", "mobilenet-nano", 1.0)
     assert len(outcome.stages) == 1
 
 
 def test_a_run_that_blows_up_is_turned_down_whatever_the_gate():
     outcome = evaluate("exp(exp(exp(exp(x))))", LADDER, seed=1)
-    assert (outcome.test, outcome.figures["ending"]) == ("rung 1", "non_finite_loss")
+    assert (outcome.verdict.label, outcome.figures["ending"]) == ("rung 1", "non_finite_loss")
 
 
 def test_no_model_is_made_before_its_rung(monkeypatch):

@@ -13,7 +13,7 @@ def by_hash(arguments, announce):
     if log := os.environ.get("FAKE_FITNESS_LOG"):
         with Path(log).open("a") as file:
             file.write(f"{arguments['seed']} {os.getpid()}\n")
-    announce("training wide")
+    announce({"name": "training", "anchor": "wide"})
     time.sleep(settings.get("seconds", 0.0))
     luck = hashlib.sha256(f"{arguments['layer']} {arguments['seed']}".encode()).digest()
     stages = [{"name": "training", "anchor": "wide", "steps": 10 + luck[0] % 7, "seconds": 0.01}]
@@ -26,16 +26,23 @@ def by_ladder(arguments, announce):
     """Rungs before `by_hash`, with an accuracy by hash that must reach the rung's gate."""
     stages = []
     for number, rung in enumerate(arguments["fitness"]["ladder"], start=1):
-        announce(f"rung {number} wide")
+        announce({"name": "rung", "rung": number, "anchor": "wide"})
         luck = hashlib.sha256(f"{number} {arguments['layer']} {arguments['seed']}".encode()).digest()
         figures = {"accuracy": luck[0] / 255}
-        stages.append(
-            {"name": f"rung {number}", "anchor": "wide", "steps": number, "seconds": 0.01, "figures": figures}
-        )
+        where = {"name": "rung", "rung": number, "anchor": "wide"}
+        stages.append({**where, "steps": number, "seconds": 0.01, "figures": figures})
         if figures["accuracy"] < rung["gate"] and not arguments["named"]:
-            return {"kind": "rejected", "test": f"rung {number}", "anchor": None, "figures": figures, "stages": stages}
+            verdict = {"kind": "rejected", "test": "rung", "rung": number, "anchor": None}
+            return {**verdict, "figures": figures, "stages": stages}
     outcome = by_hash(arguments, announce)
     return {**outcome, "stages": stages + outcome["stages"]}
+
+
+def by_ladder_with_errors(arguments, announce):
+    """Like `by_ladder`, but one candidate in eight is a bug of the evaluation."""
+    if _fault(arguments, ["error", None, None, None]):
+        raise RuntimeError("a bug")
+    return by_ladder(arguments, announce)
 
 
 def _fault(arguments, kinds):
@@ -50,7 +57,7 @@ def faulty(arguments, announce):
     if fault == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
     if fault == "hang":
-        announce("training wide")
+        announce({"name": "training", "anchor": "wide"})
         time.sleep(1000)
     if fault == "nan":
         return {"kind": "scores", "accuracies": {"wide": float("nan"), "deep": 0.5}}

@@ -140,7 +140,7 @@ def test_the_table_has_mean_and_spread_and_tells_rejections():
         Measurement("good", 0, scores(0.5, 0.2)),
         Measurement("bad", 0, Rejected("quality", "a", {"accuracy": 0.125})),
         Measurement("good", 1, scores(0.6, 0.2)),
-        Measurement("bad", 1, Failed("broke")),
+        Measurement("bad", 1, Failed("error", "broke")),
     ]
     assert summary_rows(measured, ["a", "b"]) == [
         ["a", "good", "55.0 ± 7.1", "1.100"],

@@ -47,11 +47,11 @@ def test_the_command_prints_both(trained, monkeypatch, capsys):
 def test_a_recipe_must_ask_for_the_rejection():
     wild = Graph.parse("log(x)")
     table = {"evaluate": "m:f", "search": {"free_checks": True}}
-    assert create_search(recipe_from_table(table, "test")).screen(wild) is None
+    assert create_search(recipe_from_table(table, "test")).screen(wild).rejected is None
     table["search"]["depth_check"] = True
     strict = create_search(recipe_from_table(table, "test"))
-    assert strict.screen(wild).test == "free:depth-signal"
-    assert json.dumps(strict.screen(wild).figures)
-    assert strict.screen(Graph.parse("max(x, 0) / std_bwh(x)")) is None
+    assert strict.screen(wild).rejected.test == "free:depth-signal"
+    assert json.dumps(strict.screen(wild).rejected.figures)
+    assert strict.screen(Graph.parse("max(x, 0) / std_bwh(x)")).rejected is None
     with pytest.raises(ValueError, match="depth_check"):
         SearchSettings(depth_check=True)

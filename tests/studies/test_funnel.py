@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from evonorm.fitness.free_checks import FREE_CHECKS, screen
+from evonorm.fitness import screen
 from evonorm.graph import CATALOG, Graph, with_dead_nodes
+from evonorm.journal import FREE_CHECKS
 from evonorm.kernels.probes.fingerprint import fingerprint
 from evonorm.runner.known_layers import KNOWN_LAYERS
 from studies.free_checks.false_alarms import rejected_graphs, upper_bound
