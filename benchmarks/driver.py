@@ -24,7 +24,7 @@ from evonorm.journal import Journal, Reader
 from evonorm.runner.budget import Budget
 from evonorm.runner.driver import Driver
 from evonorm.runner.recipe import Recipe
-from evonorm.search import Search, SearchSettings, reject_without_training
+from evonorm.search import Search, SearchRecipe, reject_without_training
 from evonorm.workers import Finished, Report, Task
 from evonorm.workers.interface import TimeLimit, no_limit
 
@@ -78,7 +78,7 @@ def resident_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def measure(outcomes: int, capacity: int, settings: SearchSettings, folder: Path) -> dict[str, Any]:
+def measure(outcomes: int, capacity: int, settings: SearchRecipe, folder: Path) -> dict[str, Any]:
     recipe = Recipe(seed=0, search=settings, references=())
     path = folder / f"{settings.order}-{capacity}.sqlite"
     watch = Watch()
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--outcomes", type=int, default=20_000)
     outcomes = parser.parse_args().outcomes
     print(f"{platform.platform()}, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}")
-    paper = SearchSettings()
+    paper = SearchRecipe()
     with tempfile.TemporaryDirectory(dir=".") as folder:
         for capacity, settings in ((1, replace(paper, lag=1)), (8, paper), (64, replace(paper, order="arrival"))):
             print(json.dumps(measure(outcomes, capacity, settings, Path(folder)), indent=2))

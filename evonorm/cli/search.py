@@ -26,7 +26,7 @@ from evonorm.journal import (
     leaderboard,
 )
 from evonorm.runner import Budget, all_changes, load_recipe, resume_search, start_search, stored_recipe
-from evonorm.workers import WorkerSettings
+from evonorm.workers import WorkerRecipe
 
 console = Console()
 journal_app = typer.Typer(help="The journal of a run as a file.", no_args_is_help=True)
@@ -229,7 +229,7 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
     )
 
 
-def _changed_workers(settings: WorkerSettings, number: int | None, no_pin: bool) -> WorkerSettings:
+def _changed_workers(settings: WorkerRecipe, number: int | None, no_pin: bool) -> WorkerRecipe:
     if number is not None and number < 0:
         raise ValueError(f"--workers must not be negative, got {number}.")
     if number == 0:

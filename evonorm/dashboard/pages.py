@@ -135,7 +135,7 @@ def _differing_judges(pair: list[LiveRun]) -> str:
 
 
 def html_page(template: str, values: dict[str, Any]) -> Response:
-    return HTMLResponse(render(template, values, static=True), headers=HEADERS)
+    return HTMLResponse(render(template, values, served=True), headers=HEADERS)
 
 
 def static_file(name: str) -> Response:
@@ -145,5 +145,5 @@ def static_file(name: str) -> Response:
 
 
 def message_page(status: int, title: str, text: str) -> Response:
-    page = render("message.html", {"title": title, "text": text}, static=True)
+    page = render("message.html", {"title": title, "text": text}, served=True)
     return HTMLResponse(page, status_code=status, headers=HEADERS)

@@ -49,6 +49,7 @@ def evaluate(
     watch = progress or (lambda _: None)
     with number_of_threads(recipe.threads):
         task_on = cache(lambda anchor: ProxyTask(graph, anchor, recipe, seed))
+        # the first one now: a mistake of the caller raises here, and not inside of the try
         task_on(recipe.ladder[0].anchors[0] if recipe.ladder else recipe.anchors[0])
         try:
             rejected = climb_ladder(

@@ -3,10 +3,10 @@
 from evonorm.fitness.depth_signal import reject_by_depth
 from evonorm.fitness.free_checks import screen
 from evonorm.graph import Graph
-from evonorm.search import Screen, Screened, SearchSettings, reject_by_form
+from evonorm.search import Screen, Screened, SearchRecipe, reject_by_form
 
 
-def create_screen(settings: SearchSettings) -> Screen:
+def create_screen(settings: SearchRecipe) -> Screen:
     """By form alone, as the paper's would be; or every free check, and what a deep net has no use for."""
 
     def by_form(graph: Graph) -> Screened:

@@ -102,7 +102,7 @@ class Failed:
         return CandidateVerdict("failed")
 
     def __str__(self) -> str:
-        return f"failed ({self.reason}): {self.error}"
+        return "failed: " + (self.error if self.reason == "error" else f"{self.reason}, {self.error}")
 
 
 Outcome = Scores | Rejected | Failed

@@ -8,7 +8,7 @@ from typing import Any
 from evonorm.foundation import write_atomically
 from evonorm.journal import Outcome, Proposal, StageKey, outcome_from_json, outcome_to_json
 from evonorm.runner.recipe import Recipe
-from evonorm.workers import Announced, TimeLimit, WorkerSettings
+from evonorm.workers import Announced, TimeLimit, WorkerRecipe
 
 TIME_REFERENCE = "bn-relu"
 STARTING_SECONDS = 120.0  # for a fresh worker's imports and data
@@ -41,7 +41,7 @@ class ReferenceCache:
         return self.folder / f"{proposal.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
 
 
-def stage_limits(reference: Outcome, settings: WorkerSettings) -> TimeLimit:
+def stage_limits(reference: Outcome, settings: WorkerRecipe) -> TimeLimit:
     """Seconds that a stage may take: some times what the reference needed for it.
 
     A stage that the reference never reached, and the time before the first stage, may take as long as all together.

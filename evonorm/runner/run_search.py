@@ -20,7 +20,7 @@ from evonorm.runner.references import ReferenceCache
 from evonorm.runner.settings import settings_to_table
 from evonorm.runner.surroundings import surroundings
 from evonorm.search import Search
-from evonorm.workers import WorkerSettings, create_workers, end_leftovers, process_start_time
+from evonorm.workers import WorkerRecipe, create_workers, end_leftovers, process_start_time
 
 SILENCE = Silence()
 
@@ -65,7 +65,7 @@ def resume_search(
     budget: Budget,
     audience: Audience = SILENCE,
     recipe_file: Path | None = None,
-    workers: WorkerSettings | None = None,
+    workers: WorkerRecipe | None = None,
 ) -> str:
     """Goes on where the journal ends, under any commit; other bounds and other workers may be given."""
     with folder.reader() as reader:
@@ -98,7 +98,7 @@ def _run_session(
     budget: Budget,
     journal: Journal,
     audience: Audience,
-    worker_settings: WorkerSettings | None = None,
+    worker_settings: WorkerRecipe | None = None,
 ) -> str:
     search = create_search(recipe)
     here = surroundings()

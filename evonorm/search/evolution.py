@@ -8,8 +8,8 @@ from evonorm.graph import Graph
 from evonorm.journal import Origin, Test
 from evonorm.search.population import Member, Population
 from evonorm.search.proposals import different_child, fresh_graph
+from evonorm.search.recipe import SearchRecipe
 from evonorm.search.screening import Screen, accept_all
-from evonorm.search.settings import SearchSettings
 from evonorm.search.tournament import tournament_winner
 
 STEPPING_STONE = Test.BENDS  # turns down what normalizes and lacks only a nonlinearity
@@ -33,7 +33,7 @@ class Evolution:
     is all that they lack.
     """
 
-    settings: SearchSettings
+    settings: SearchRecipe
     screen: Screen = accept_all
 
     def propose(self, population: Population, rng: np.random.Generator) -> Draft:

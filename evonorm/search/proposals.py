@@ -7,15 +7,15 @@ followed from it. Training such a child again tells nothing, so it is drawn anew
 import numpy as np
 
 from evonorm.graph import Graph, mutate, sample_graph
+from evonorm.search.recipe import SearchRecipe
 from evonorm.search.screening import Screen
-from evonorm.search.settings import SearchSettings
 
 
-def fresh_graph(settings: SearchSettings, rng: np.random.Generator) -> Graph:
+def fresh_graph(settings: SearchRecipe, rng: np.random.Generator) -> Graph:
     return sample_graph(rng, settings.nodes, settings.batch_ops)
 
 
-def mutated(parent: Graph, rng: np.random.Generator, settings: SearchSettings) -> Graph:
+def mutated(parent: Graph, rng: np.random.Generator, settings: SearchRecipe) -> Graph:
     """The parent after the recipe's number of mutations (two in the paper)."""
     for _ in range(settings.mutations):
         parent = mutate(parent, rng, settings.batch_ops)
@@ -26,7 +26,7 @@ def different_child(
     parent: Graph,
     function: str | None,
     rng: np.random.Generator,
-    settings: SearchSettings,
+    settings: SearchRecipe,
     screen: Screen,
 ) -> Graph:
     """A child that is not its parent's `function`; after the recipe's attempts the last one, whatever it is."""

@@ -11,8 +11,8 @@ from evonorm.search.evolution import STEPPING_STONE, Evolution
 from evonorm.search.known_functions import KnownFunctions
 from evonorm.search.population import Population
 from evonorm.search.random_search import RandomSearch
+from evonorm.search.recipe import SearchRecipe
 from evonorm.search.screening import Screen, accept_all
-from evonorm.search.settings import SearchSettings
 
 
 class Search:
@@ -27,7 +27,7 @@ class Search:
 
     def __init__(
         self,
-        settings: SearchSettings,
+        settings: SearchRecipe,
         seed: int,
         screen: Screen = accept_all,
         references: tuple[str, ...] = (),

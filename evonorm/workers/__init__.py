@@ -1,6 +1,6 @@
 """Who computes. A worker runs a function by its dotted name on JSON and gives JSON back; no object crosses over.
 
-Read `interface.py` first; `settings.py` makes the workers that a recipe asks for. `inline.py` computes in the driver
+Read `interface.py` first; `recipe.py` makes the workers that a recipe asks for. `inline.py` computes in the driver
 itself, `processes.py` in child processes: `process.py` is the driver's side of one, which runs `child.py` on the cores
 that `cores.py` gives it.
 """
@@ -19,5 +19,5 @@ from evonorm.workers.interface import no_limit as no_limit
 from evonorm.workers.process import end_leftovers as end_leftovers
 from evonorm.workers.process import process_start_time as process_start_time
 from evonorm.workers.processes import ProcessWorkers as ProcessWorkers
-from evonorm.workers.settings import WorkerSettings as WorkerSettings
-from evonorm.workers.settings import create_workers as create_workers
+from evonorm.workers.recipe import WorkerRecipe as WorkerRecipe
+from evonorm.workers.recipe import create_workers as create_workers

@@ -18,7 +18,7 @@ from evonorm.fitness import reject_by_depth, screen
 from evonorm.graph import Graph, sample_graph
 from evonorm.journal import DEPTH_CHECKS, FREE_CHECKS
 from evonorm.runner import mutant_of_known
-from evonorm.search import SearchSettings
+from evonorm.search import SearchRecipe
 
 Generator = Callable[[np.random.Generator], Graph]
 
@@ -53,7 +53,7 @@ def generators() -> dict[str, Generator]:
     """Who proposes: the paper's generator, and its two mutations of a known layer, once or until it differs."""
     return {
         "paper's generator": sample_graph,
-        "mutants of known layers": partial(mutant_of_known, settings=SearchSettings()),
+        "mutants of known layers": partial(mutant_of_known, settings=SearchRecipe()),
         "mutants until different": mutant_of_known,
     }
 

@@ -1,5 +1,7 @@
 import json
 import os
+import platform
+import re
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from evonorm.graph import Graph, sample_graph
 from evonorm.journal import (
     Candidate,
     CandidateVerdict,
+    Event,
     Failed,
     Journal,
     JournalError,
@@ -28,9 +31,11 @@ from evonorm.journal import (
     import_journal,
     journal_digest,
     outcome_from_json,
+    run_state,
 )
 from evonorm.journal.schema import refuse_network_disk
 from evonorm.journal.transfer import exported_name
+from evonorm.workers import process_start_time
 
 HEADER = {"name": "first", "identity": {"seed": 0}, "recipe": {"search": {"window": 3}}}
 S0 = Graph.parse("x * sigmoid(v1 * x) / std_whcg(x)")
@@ -298,6 +303,25 @@ def test_the_lock_names_its_owner_and_dies_with_it(tmp_path):
     owner.wait()
     owner.stdout.close()
     RunLock(tmp_path).close()
+
+
+def test_a_run_is_at_work_while_the_very_process_that_began_the_session_lives_here(path):
+    here = {"pid": os.getpid(), "started": process_start_time(os.getpid()), "machine": {"host": platform.node()}}
+    with Journal.create(path, HEADER) as journal, Reader(path) as reader:
+        assert str(run_state(reader)) == "no session yet"
+        for session, pid in (
+            (here, os.getpid()),
+            ({**here, "started": "an earlier process of this pid"}, None),
+            ({**here, "machine": {"host": "elsewhere"}}, None),
+            ({"pid": os.getpid(), "machine": here["machine"]}, os.getpid()),  # as the first schema had it
+        ):
+            with journal.transaction():
+                journal.add_event(Event.SESSION_STARTED, session)
+            assert run_state(reader).pid == pid
+        with journal.transaction():
+            journal.add_event(Event.SESSION_ENDED, {"why": "minutes"})
+        assert run_state(reader).pid is None
+        assert re.fullmatch(r"not running since .* UTC \(its time was up\)", str(run_state(reader)))
 
 
 @pytest.mark.parametrize(

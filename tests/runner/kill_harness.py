@@ -20,22 +20,22 @@ from evonorm.journal import RunFolder
 from evonorm.runner.budget import Budget
 from evonorm.runner.recipe import Recipe, load_recipe
 from evonorm.runner.run_search import resume_search, start_search
-from evonorm.search import SearchSettings
-from evonorm.workers import WorkerSettings
+from evonorm.search import SearchRecipe
+from evonorm.workers import WorkerRecipe
 
 CANDIDATES = {"plain": 100, "cheap": 100, "laptop": 40}
 RECIPE = Recipe(
     seed=5,
     evaluate="tests.runner.fake_fitness:by_hash",
     fitness={"seconds": 0.01},
-    search=SearchSettings(window=20, smallest_tournament=4, lag=4),
-    workers=WorkerSettings(number=2, pin=False),
+    search=SearchRecipe(window=20, smallest_tournament=4, lag=4),
+    workers=WorkerRecipe(number=2, pin=False),
 )
 CHEAP = Recipe(
     seed=5,
     evaluate="tests.runner.fake_fitness:by_ladder",
     fitness={"seconds": 0.01, "ladder": [{"gate": 0.25}, {"gate": 0.5}]},
-    search=SearchSettings(
+    search=SearchRecipe(
         window=20,
         smallest_tournament=4,
         lag=4,
@@ -45,7 +45,7 @@ CHEAP = Recipe(
         runs_per_function=3,
         genotypes_per_function=2,
     ),
-    workers=WorkerSettings(number=2, pin=False),
+    workers=WorkerRecipe(number=2, pin=False),
 )
 LAPTOP = replace(RECIPE, search=load_recipe(Path("laptop")).search)
 RECIPES = {"plain": RECIPE, "cheap": CHEAP, "laptop": LAPTOP}

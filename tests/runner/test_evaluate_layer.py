@@ -56,7 +56,7 @@ def test_workers_measure_the_same_and_go_on_from_what_is_kept(tmp_path, monkeypa
 
 def test_a_worker_that_breaks_is_told_and_tried_again_the_next_time(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
-    monkeypatch.setattr(evaluate_layer, "PERSONS_IDEA", "os:abort")
+    monkeypatch.setattr(evaluate_layer, "LAYER_TASK", "os:abort")
     broken = evaluate_layers(["bn-relu"], RECIPE, [0], keep=tmp_path, workers=1)
     assert isinstance(broken[0].outcome, Failed)
     assert not list(tmp_path.rglob("outcome.json"))

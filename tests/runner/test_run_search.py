@@ -35,17 +35,17 @@ from evonorm.report import Run
 from evonorm.runner.budget import Budget
 from evonorm.runner.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.runner.run_search import create_search, resume_search, start_search
-from evonorm.search import SearchSettings
-from evonorm.workers import WorkerSettings
+from evonorm.search import SearchRecipe
+from evonorm.workers import WorkerRecipe
 from tests.runner import kill_harness
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 SCORED = CandidateVerdict("scores")
-INLINE = WorkerSettings(kind="inline")
+INLINE = WorkerRecipe(kind="inline")
 FAKE = Recipe(
     seed=5,
     evaluate="tests.runner.fake_fitness:by_hash",
-    search=SearchSettings(window=20, smallest_tournament=4, lag=4),
+    search=SearchRecipe(window=20, smallest_tournament=4, lag=4),
     workers=INLINE,
 )
 
@@ -60,7 +60,7 @@ def search(runs, name, recipe=FAKE, console=None, **budget):
 
 
 def workers(number, **changes):
-    return WorkerSettings(number=number, **changes)
+    return WorkerRecipe(number=number, **changes)
 
 
 @pytest.mark.parametrize("evaluate", ["tests.runner.fake_fitness:by_hash", "tests.runner.fake_fitness:distance_to_b0"])

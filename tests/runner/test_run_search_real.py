@@ -8,7 +8,7 @@ from evonorm.journal import Rejected, RunFolder, Scores, Test, journal_digest, r
 from evonorm.runner.budget import Budget
 from evonorm.runner.recipe import recipe_from_table
 from evonorm.runner.run_search import resume_search, start_search
-from evonorm.workers import WorkerSettings
+from evonorm.workers import WorkerRecipe
 
 TABLE = {
     "seed": 1,
@@ -47,7 +47,7 @@ CHEAP = {
         "genotypes_per_function": 2,
     },
 }
-WORKERS = {"inline": WorkerSettings(kind="inline"), "one": WorkerSettings(number=1), "two": WorkerSettings(number=2)}
+WORKERS = {"inline": WorkerRecipe(kind="inline"), "one": WorkerRecipe(number=1), "two": WorkerRecipe(number=2)}
 
 
 def run(place, name, table, workers, candidates):

@@ -8,13 +8,13 @@ import pytest
 from evonorm.fitness import screen
 from evonorm.graph import Graph, simplify
 from evonorm.journal import Failed, Rejected, Scores, Test
-from evonorm.search import Screened, Search, SearchSettings
+from evonorm.search import Screened, Search, SearchRecipe
 from evonorm.search.evolution import STEPPING_STONE
 from evonorm.search.known_functions import KnownFunctions
 from evonorm.search.proposals import different_child
 from tests.search.test_search import likeness, run
 
-CHEAP = SearchSettings(window=50, smallest_tournament=8, lag=4, free_checks=True, attempts=5, runs_per_function=3)
+CHEAP = SearchRecipe(window=50, smallest_tournament=8, lag=4, free_checks=True, attempts=5, runs_per_function=3)
 
 
 def fingerprint(graph):
@@ -173,4 +173,4 @@ def test_a_later_rejection_counts_as_a_run_that_learnt_nothing():
 @pytest.mark.parametrize("changes", [{"attempts": 2}, {"runs_per_function": 1}])
 def test_what_needs_fingerprints_needs_the_checks(changes):
     with pytest.raises(ValueError, match="need free_checks"):
-        SearchSettings(**changes)
+        SearchRecipe(**changes)

@@ -8,9 +8,9 @@ import pytest
 
 from evonorm.graph import Graph
 from evonorm.journal import Candidate, Failed, Rejected, Scores, Stage
-from evonorm.search import Screened, Search, SearchSettings, reject_by_form
+from evonorm.search import Screened, Search, SearchRecipe, reject_by_form
 
-SMALL = SearchSettings(window=50, smallest_tournament=8, lag=4)
+SMALL = SearchRecipe(window=50, smallest_tournament=8, lag=4)
 TARGET = {"std_bwh": 2, "max": 2, "div": 2, "mul": 1, "add": 1, "std_wh": 2}  # what B0 is made of
 
 
@@ -177,7 +177,7 @@ def test_the_screen_names_what_it_turned_down():
 
 
 def best_average(method, proposals, seed):
-    search = Search(SearchSettings(method=method, window=200, smallest_tournament=8, lag=1), seed, by_form)
+    search = Search(SearchRecipe(method=method, window=200, smallest_tournament=8, lag=1), seed, by_form)
     best = 0.0
     while search.proposed < proposals:
         proposal = search.ask()
@@ -211,4 +211,4 @@ def test_evolution_beats_random_search_over_100_000_steps():
 )
 def test_impossible_settings_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        SearchSettings(**changes)
+        SearchRecipe(**changes)

@@ -8,7 +8,7 @@ from evonorm.graph import Graph
 from evonorm.runner.calibrate import Curve, Look, Trial, measure
 from evonorm.runner.recipe import recipe_from_table
 from evonorm.runner.run_search import create_search
-from evonorm.search import SearchSettings
+from evonorm.search import SearchRecipe
 from studies.free_checks import depth_signal
 from studies.free_checks.depth_signal import limit_rows, trained_layers
 
@@ -54,4 +54,4 @@ def test_a_recipe_must_ask_for_the_rejection():
     assert json.dumps(strict.screen(wild).rejected.figures)
     assert strict.screen(Graph.parse("max(x, 0) / std_bwh(x)")).rejected is None
     with pytest.raises(ValueError, match="depth_check"):
-        SearchSettings(depth_check=True)
+        SearchRecipe(depth_check=True)

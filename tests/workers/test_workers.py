@@ -16,7 +16,7 @@ from evonorm.workers import (
     ProcessWorkers,
     Task,
     WorkerNote,
-    WorkerSettings,
+    WorkerRecipe,
     child,
     create_workers,
 )
@@ -287,12 +287,12 @@ def test_leftover_processes_are_ended_and_others_left_alone():
 )
 def test_impossible_settings_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        WorkerSettings(**changes)
+        WorkerRecipe(**changes)
 
 
 def test_settings_choose_the_kind(tmp_path):
-    assert isinstance(create_workers(WorkerSettings(kind="inline"), 1, tmp_path / "log"), InlineWorkers)
-    workers = create_workers(WorkerSettings(number=2), 1, tmp_path / "log")
+    assert isinstance(create_workers(WorkerRecipe(kind="inline"), 1, tmp_path / "log"), InlineWorkers)
+    workers = create_workers(WorkerRecipe(number=2), 1, tmp_path / "log")
     assert (type(workers), workers.capacity) == (ProcessWorkers, 2)
     workers.submit(task(0, "noisy"))
     collect(workers, 1)

@@ -5,7 +5,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class SearchSettings:
+class SearchRecipe:
     """How the next graph is chosen, and what it may know of the others."""
 
     method: Literal["evolution", "random"] = "evolution"
