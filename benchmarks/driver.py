@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from evonorm.journal import Journal, Reader
+from evonorm.fitness import create_screen
+from evonorm.journal import CandidateVerdict, Journal, Reader
 from evonorm.runner.budget import Budget
 from evonorm.runner.driver import Driver
 from evonorm.runner.recipe import Recipe
-from evonorm.search import Search, SearchRecipe, reject_without_training
+from evonorm.search import Search, SearchRecipe
 from evonorm.workers import Finished, Report, Task
 from evonorm.workers.interface import TimeLimit, no_limit
 
@@ -66,7 +67,7 @@ class Watch:
         self.marks: list[tuple[int, float, int, float]] = []
 
     def show(self, driver: Driver) -> None:
-        done = driver.verdicts["scores"]
+        done = driver.verdicts[CandidateVerdict("scores")]
         if done // 1000 > len(self.marks):
             self.marks.append((done, time.perf_counter(), resident_bytes(), time.process_time()))
 
@@ -83,7 +84,7 @@ def measure(outcomes: int, capacity: int, settings: SearchRecipe, folder: Path) 
     path = folder / f"{settings.order}-{capacity}.sqlite"
     watch = Watch()
     with Journal.create(path, {"name": "bench"}) as journal:
-        search = Search(settings, 0, reject_without_training)
+        search = Search(settings, 0, create_screen(settings))
         Driver(recipe, search, journal, InstantWorkers(capacity), Budget(candidates=outcomes), display=watch).run()
     full = [mark for mark in watch.marks if mark[0] > settings.window]
     rates = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in itertools.pairwise(full)]
