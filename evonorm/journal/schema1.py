@@ -68,7 +68,7 @@ def new_outcome(kind: str, text: str) -> str:
     body["stages"] = [_with_rung(stage, "name") for stage in body["stages"]]
     if kind == "rejected":
         body = _with_rung(body, "test")
-    if kind == "failed":
+    if kind == "failed" and "reason" not in body:
         reason, colon, error = body["error"].partition(": ")
         known = bool(colon) and reason in get_args(Reason)
         body |= {"reason": reason, "error": error} if known else {"reason": "error"}
