@@ -36,8 +36,8 @@ from evonorm.journal import Journal, Reader, RunFolder
 from evonorm.runner.budget import Budget
 from evonorm.runner.recipe import Recipe
 from evonorm.runner.run_search import resume_search, start_search
-from evonorm.search import SearchSettings
-from evonorm.workers import WorkerSettings
+from evonorm.search import SearchRecipe
+from evonorm.workers import WorkerRecipe
 from tests.report.synthetic_run import add_candidates, write_run
 
 PAGES = 10
@@ -177,8 +177,8 @@ def begun(runs: Path, name: str) -> RunFolder:
     """A search that keeps every core busy, after its first candidates."""
     recipe = Recipe(
         evaluate="benchmarks.dashboard:burn",
-        search=SearchSettings(order="arrival"),
-        workers=WorkerSettings(number=os.cpu_count() or 1),
+        search=SearchRecipe(order="arrival"),
+        workers=WorkerRecipe(number=os.cpu_count() or 1),
     )
     folder = RunFolder(runs, name)
     start_search(folder, recipe, Budget(candidates=BEFORE))

@@ -20,11 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from evonorm.journal import Journal, Reader
+from evonorm.fitness import create_screen
+from evonorm.journal import CandidateVerdict, Journal, Reader
 from evonorm.runner.budget import Budget
 from evonorm.runner.driver import Driver
 from evonorm.runner.recipe import Recipe
-from evonorm.search import Search, SearchSettings, reject_without_training
+from evonorm.search import Search, SearchRecipe
 from evonorm.workers import Finished, Report, Task
 from evonorm.workers.interface import TimeLimit, no_limit
 
@@ -66,7 +67,7 @@ class Watch:
         self.marks: list[tuple[int, float, int, float]] = []
 
     def show(self, driver: Driver) -> None:
-        done = driver.verdicts["scores"]
+        done = driver.verdicts[CandidateVerdict("scores")]
         if done // 1000 > len(self.marks):
             self.marks.append((done, time.perf_counter(), resident_bytes(), time.process_time()))
 
@@ -78,12 +79,12 @@ def resident_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def measure(outcomes: int, capacity: int, settings: SearchSettings, folder: Path) -> dict[str, Any]:
+def measure(outcomes: int, capacity: int, settings: SearchRecipe, folder: Path) -> dict[str, Any]:
     recipe = Recipe(seed=0, search=settings, references=())
     path = folder / f"{settings.order}-{capacity}.sqlite"
     watch = Watch()
     with Journal.create(path, {"name": "bench"}) as journal:
-        search = Search(settings, 0, reject_without_training)
+        search = Search(settings, 0, create_screen(settings))
         Driver(recipe, search, journal, InstantWorkers(capacity), Budget(candidates=outcomes), display=watch).run()
     full = [mark for mark in watch.marks if mark[0] > settings.window]
     rates = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in itertools.pairwise(full)]
@@ -109,7 +110,7 @@ def main() -> None:
     parser.add_argument("--outcomes", type=int, default=20_000)
     outcomes = parser.parse_args().outcomes
     print(f"{platform.platform()}, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}")
-    paper = SearchSettings()
+    paper = SearchRecipe()
     with tempfile.TemporaryDirectory(dir=".") as folder:
         for capacity, settings in ((1, replace(paper, lag=1)), (8, paper), (64, replace(paper, order="arrival"))):
             print(json.dumps(measure(outcomes, capacity, settings, Path(folder)), indent=2))

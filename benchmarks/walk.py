@@ -26,7 +26,7 @@ from evonorm.cli.search_display import Terminal
 from evonorm.fitness import evaluate
 from evonorm.journal import RunFolder
 from evonorm.runner import Budget, Recipe, load_recipe, read_fitness_recipe, start_search
-from evonorm.workers import WorkerSettings
+from evonorm.workers import WorkerRecipe
 
 PACKAGE = str(Path(evonorm.__file__).parent)
 INNER = ("kernels", "graph", "foundation")
@@ -85,7 +85,7 @@ def search_three(runs: Path) -> None:
     recipe = Recipe(
         evaluate="tests.runner.fake_fitness:by_hash",
         search=load_recipe(Path("laptop")).search,
-        workers=WorkerSettings(kind="inline"),
+        workers=WorkerRecipe(kind="inline"),
     )
     start_search(RunFolder(runs, "walk"), recipe, Budget(candidates=3), Terminal(Console(file=io.StringIO())))
 

@@ -8,9 +8,20 @@ from rich.table import Table
 from rich.text import Text
 
 from evonorm.graph import INITIAL_NODES, Graph
-from evonorm.journal import Candidate, Failed, Outcome, Reader, Rejected, Scores
+from evonorm.journal import (
+    Candidate,
+    Outcome,
+    Reader,
+    Rejected,
+    Relative,
+    Scores,
+    ancestry,
+    figure_words,
+    readable,
+    verdict_words,
+)
 
-LONGEST_ANCESTRY = 12
+SHOWN_ANCESTORS = 12
 
 
 def candidate_page(reader: Reader, candidate: Candidate) -> Group:
@@ -18,7 +29,7 @@ def candidate_page(reader: Reader, candidate: Candidate) -> Group:
     seconds = f"{candidate.steps} training steps, {candidate.seconds:.1f} s"
     lines = [
         f"candidate {proposal.index}{f' ({proposal.name})' if proposal.name else ''}: {verdict(candidate.outcome)}",
-        f"formula   {proposal.graph}   (then * gamma + beta)",
+        f"formula   {readable(proposal.graph)}   (then * gamma + beta)",
         f"LaTeX     {proposal.graph.latex()}",
         f"genotype  {proposal.graph.encode()}",
         f"origin    {proposal.origin}, evaluated with seed {proposal.seed}",
@@ -36,19 +47,19 @@ def candidate_page(reader: Reader, candidate: Candidate) -> Group:
 
 
 def verdict(outcome: Outcome | None) -> str:
+    """The verdict with the figures behind it."""
     if isinstance(outcome, Scores):
         accuracies = ", ".join(f"{anchor} {100 * each:.2f}" for anchor, each in sorted(outcome.accuracies.items()))
-        return f"{100 * outcome.average:.2f} % on average ({accuracies})"
+        return f"{verdict_words(outcome)} ({accuracies})"
     if isinstance(outcome, Rejected):
-        where = f" on {outcome.anchor}" if outcome.anchor else ""
-        return f"rejected by the test '{outcome.test}'{where} {_short(outcome.figures)}"
-    return f"failed: {outcome.error}" if isinstance(outcome, Failed) else "in work"
+        return f"{verdict_words(outcome)} {figure_words(outcome.figures)}"
+    return verdict_words(outcome)
 
 
 def stage_table(outcome: Outcome) -> Table:
     table = Table("stage", "anchor", "steps", "seconds", "figures", title="how it fared")
     for stage in outcome.stages:
-        table.add_row(stage.name, stage.anchor, str(stage.steps), f"{stage.seconds:.1f}", _short(stage.figures))
+        table.add_row(stage.label, stage.anchor, str(stage.steps), f"{stage.seconds:.1f}", figure_words(stage.figures))
     return table
 
 
@@ -74,17 +85,11 @@ def tree_lines(graph: Graph) -> list[str]:
 
 
 def ancestry_lines(reader: Reader, candidate: Candidate) -> list[str]:
-    lines: list[str] = []
-    while candidate.proposal.parents and len(lines) < LONGEST_ANCESTRY:
-        candidate = reader.candidate(candidate.proposal.parents[0])
-        score = f"{100 * candidate.outcome.average:.2f} %" if isinstance(candidate.outcome, Scores) else ""
-        lines.append(
-            f"  {candidate.proposal.index}: {score}  {candidate.proposal.graph}  ({candidate.proposal.origin})"
-        )
-    return [*lines, "  …"] if candidate.proposal.parents else lines
+    found = ancestry(reader, candidate.proposal.index, SHOWN_ANCESTORS + 1)
+    lines = [_ancestor_line(each) for each in found[:SHOWN_ANCESTORS]]
+    return [*lines, "  …"] if len(found) > SHOWN_ANCESTORS else lines
 
 
-def _short(figures: dict[str, Any]) -> str:
-    """The figures that fit on a line; curves stay in the journal."""
-    plain = {key: each for key, each in figures.items() if not isinstance(each, list | dict)}
-    return ", ".join(f"{key} {each:.4g}" if isinstance(each, float) else f"{key} {each}" for key, each in plain.items())
+def _ancestor_line(each: Relative) -> str:
+    score = "" if each.average is None else f"{100 * each.average:.2f} %"
+    return f"  {each.index}: {score}  {each.formula}  ({each.origin})"

@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.text import Text
 
-from evonorm.journal import Candidate, Ranked, Rejected, Scores
+from evonorm.journal import Candidate, Ranked, Rejected, Scores, readable
 
 
 def leaderboard_text(rows: list[Ranked], references: list[Candidate]) -> Text:
@@ -19,7 +19,8 @@ def leaderboard_text(rows: list[Ranked], references: list[Candidate]) -> Text:
         proposal = row.candidate.proposal
         rejected = f"   ({row.rejected_runs} of {row.runs} runs rejected)" if row.rejected_runs else ""
         text.append(
-            f"{rank:4}{proposal.index:12}{row.runs:4}{figures}   {proposal.graph}{rejected}\n", style="not bold"
+            f"{rank:4}{proposal.index:12}{row.runs:4}{figures}   {readable(proposal.graph)}{rejected}\n",
+            style="not bold",
         )
     for reference in references:
         figures = _columns(_figures(reference, anchors), widths)
@@ -42,7 +43,7 @@ def candidate_json(candidate: Candidate) -> dict[str, Any]:
     return {
         "candidate": proposal.index,
         "name": proposal.name,
-        "formula": str(proposal.graph),
+        "formula": readable(proposal.graph),
         "graph": proposal.graph.encode(),
         "average": outcome.average if isinstance(outcome, Scores) else None,
         "accuracies": outcome.accuracies if isinstance(outcome, Scores) else None,
@@ -68,7 +69,7 @@ def _figures(candidate: Candidate, anchors: list[str]) -> list[str]:
     if isinstance(outcome, Scores):
         return _percents(outcome.average, outcome.accuracies, anchors)
     if isinstance(outcome, Rejected):
-        return [f"rejected by {outcome.test}"]
+        return [f"rejected by {outcome.verdict.label}"]
     return ["in work" if outcome is None else "failed"]
 
 

@@ -15,6 +15,7 @@ from evonorm.cli.run_status import run_status
 from evonorm.cli.search_display import Terminal
 from evonorm.export import layer_source
 from evonorm.journal import (
+    End,
     JournalFullError,
     RunFolder,
     export_journal,
@@ -25,7 +26,7 @@ from evonorm.journal import (
     leaderboard,
 )
 from evonorm.runner import Budget, all_changes, load_recipe, resume_search, start_search, stored_recipe
-from evonorm.workers import WorkerSettings
+from evonorm.workers import WorkerRecipe
 
 console = Console()
 journal_app = typer.Typer(help="The journal of a run as a file.", no_args_is_help=True)
@@ -218,8 +219,8 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
     with folder.reader() as reader:
         console.print(leaderboard_text(leaderboard(reader, 5), reader.references()), highlight=False, soft_wrap=True)
         console.print(run_status(folder, reader), highlight=False, soft_wrap=True)
-    why = "Stopped" if ended == "stopped" else f"Its bound is met ({ended})"
-    more = () if ended in ("stopped", "minutes") else (f"--{ended}", "MORE")  # minutes count from the next begin
+    why = "Stopped" if ended == End.STOPPED else f"Its bound is met ({ended})"
+    more = () if ended in (End.STOPPED, End.MINUTES) else (f"--{ended}", "MORE")  # minutes count from the next begin
     console.print(
         f"{why}; all is written. Go on: {folder.command('resume', *more)}."
         f" Look closer: {folder.command('show', 'CANDIDATE')}",
@@ -228,7 +229,7 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
     )
 
 
-def _changed_workers(settings: WorkerSettings, number: int | None, no_pin: bool) -> WorkerSettings:
+def _changed_workers(settings: WorkerRecipe, number: int | None, no_pin: bool) -> WorkerRecipe:
     if number is not None and number < 0:
         raise ValueError(f"--workers must not be negative, got {number}.")
     if number == 0:

@@ -8,10 +8,11 @@ from rich.live import Live
 from rich.text import Text
 
 from evonorm.cli.leaderboard import leaderboard_text
-from evonorm.journal import Reader, Scores, leaderboard
+from evonorm.journal import DEPTH_CHECKS, FREE_CHECKS, CandidateVerdict, Reader, Scores, leaderboard, readable
 from evonorm.runner import Driver
 
 TOP = 5
+SCORED = CandidateVerdict("scores")
 
 
 class LiveDisplay:
@@ -30,8 +31,8 @@ class LiveDisplay:
         if now - self._drawn < 0.5:
             return
         self._drawn = now
-        if driver.verdicts["scores"] != self._scores:
-            self._scores = driver.verdicts["scores"]
+        if driver.verdicts[SCORED] != self._scores:
+            self._scores = driver.verdicts[SCORED]
             self._top = leaderboard_text(leaderboard(self._reader, TOP), self._reader.references())
         lines = [Text(f"{self._title}  {time_line(driver)}", style="bold"), Text(count_line(driver))]
         lines.append(Text(best_line(driver)))
@@ -52,8 +53,8 @@ class PlainDisplay:
         self._best = -1
 
     def show(self, driver: Driver) -> None:
-        if driver.verdicts["scores"] != self._scores:
-            self._scores = driver.verdicts["scores"]
+        if driver.verdicts[SCORED] != self._scores:
+            self._scores = driver.verdicts[SCORED]
             self._show_new_best(driver)
         now = time.monotonic()
         if now - self._printed >= self._every:
@@ -64,15 +65,14 @@ class PlainDisplay:
         pass
 
     def _show_new_best(self, driver: Driver) -> None:
-        best = self._reader.best(1)
-        if not best or best[0].proposal.index == self._best:
+        best = leaderboard(self._reader, 1)
+        if not best or best[0].candidate.proposal.index == self._best:
             return
-        self._best = best[0].proposal.index
-        outcome = best[0].outcome
-        assert isinstance(outcome, Scores)
-        accuracies = ", ".join(f"{anchor} {100 * each:.2f}" for anchor, each in sorted(outcome.accuracies.items()))
-        self._print(f"new best: candidate {self._best}, {100 * outcome.average:.2f} % ({accuracies})")
-        self._print(f"  {best[0].proposal.graph}")
+        proposal = best[0].candidate.proposal
+        self._best = proposal.index
+        accuracies = ", ".join(f"{anchor} {100 * each:.2f}" for anchor, each in sorted(best[0].accuracies.items()))
+        self._print(f"new best: candidate {self._best}, {100 * best[0].average:.2f} % ({accuracies})")
+        self._print(f"  {readable(proposal.graph)}")
         self._print(f"  {best_line(driver)}")
 
     def _print(self, line: str) -> None:
@@ -113,13 +113,14 @@ def _at_this_pace(seconds: float, done: int, left: int) -> str:
 def count_line(driver: Driver) -> str:
     by_test = Counter[str]()
     for verdict, number in driver.verdicts.items():
-        if verdict.startswith("rejected: "):
-            test = verdict.removeprefix("rejected: ")
-            by_test["free checks" if test.startswith("free:") else test] += number
+        if verdict.kind == "rejected":
+            free = verdict.test in (*FREE_CHECKS, *DEPTH_CHECKS)
+            by_test["free checks" if free else verdict.label] += number
     tests = ", ".join(f"{test} {number:,}" for test, number in sorted(by_test.items()))
+    scored, failed = driver.verdicts[SCORED], driver.verdicts[CandidateVerdict("failed")]
     return (
         f"{driver.search.proposed:,} proposed, {by_test.total():,} rejected ({tests or 'none'}),"
-        f" {driver.verdicts['scores']:,} scored, {driver.verdicts['failed']} failed, {len(driver.in_flight)} in work"
+        f" {scored:,} scored, {failed} failed, {len(driver.in_flight)} in work"
     )
 
 
@@ -136,5 +137,6 @@ def best_line(driver: Driver) -> str:
 
 
 def at_work(driver: Driver, index: int) -> str:
-    graph = str(driver.in_flight[index].graph)
-    return f"{index}: {driver.stages.get(index, 'starting')}  {graph[:80]}{'…' if len(graph) > 80 else ''}"
+    graph, stage = readable(driver.in_flight[index].graph), driver.stages.get(index)
+    where = f"{stage.label} {stage.anchor}" if stage else "starting"
+    return f"{index}: {where}  {graph[:80]}{'…' if len(graph) > 80 else ''}"

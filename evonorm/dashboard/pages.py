@@ -7,21 +7,18 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from evonorm.dashboard.live_runs import LiveRun, LiveRuns
-from evonorm.journal import JournalError, find_run, run_names
+from evonorm.journal import LISTED, JournalError, end_of_journal, find_run, run_names, run_state
 from evonorm.pictures import Figure
 from evonorm.report import (
     HEADINGS,
-    KINDS,
     PAGE_SIZE,
     PAGES,
     NamedTally,
-    ask,
     candidate_rows,
     candidate_values,
     funnel_figure,
     progress_figures,
     render,
-    state,
     what_was_run,
 )
 
@@ -34,9 +31,6 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-
-_LAST_AND_BEST = """SELECT (SELECT max(idx) FROM proposals),
-    (SELECT max(average) FROM outcomes WHERE average IS NOT NULL)"""
 
 
 class DashboardPages:
@@ -53,9 +47,8 @@ class DashboardPages:
     def _run_row(self, name: str) -> dict[str, Any]:
         try:
             with find_run(self.runs, name).reader() as reader:
-                last, best = ask(reader, _LAST_AND_BEST)[0]
-                proposed = 0 if last is None else last + 1
-                return {"name": name, "error": None, "state": state(reader), "proposed": proposed, "best": best}
+                row = {"proposed": end_of_journal(reader)[1], "best": reader.best_average()}
+                return {"name": name, "error": None, "state": str(run_state(reader)), **row}
         except JournalError as error:
             return {"name": name, "error": str(error)}
 
@@ -99,10 +92,10 @@ class DashboardPages:
         return html_page("candidate.html", {"title": title, "name": name, "base": f"/runs/{name}", **values})
 
     def candidates(self, name: str, kind: str, start: int) -> Response:
-        if kind not in KINDS:
-            raise HTTPException(404, f"candidates are listed by one of {', '.join(KINDS)}, got {kind!r}.")
+        if kind not in LISTED:
+            raise HTTPException(404, f"candidates are listed by one of {', '.join(LISTED)}, got {kind!r}.")
         rows = candidate_rows(self.open_runs.get(name).reader, kind, start)
-        values = {"name": name, "base": f"/runs/{name}", "kinds": KINDS, "kind": kind, "rows": rows}
+        values = {"name": name, "base": f"/runs/{name}", "kinds": LISTED, "kind": kind, "rows": rows}
         return html_page(
             "candidates.html", {"title": f"Candidates of {name}", "start": start, "size": PAGE_SIZE, **values}
         )
@@ -142,7 +135,7 @@ def _differing_judges(pair: list[LiveRun]) -> str:
 
 
 def html_page(template: str, values: dict[str, Any]) -> Response:
-    return HTMLResponse(render(template, values, static=True), headers=HEADERS)
+    return HTMLResponse(render(template, values, served=True), headers=HEADERS)
 
 
 def static_file(name: str) -> Response:
@@ -152,5 +145,5 @@ def static_file(name: str) -> Response:
 
 
 def message_page(status: int, title: str, text: str) -> Response:
-    page = render("message.html", {"title": title, "text": text}, static=True)
+    page = render("message.html", {"title": title, "text": text}, served=True)
     return HTMLResponse(page, status_code=status, headers=HEADERS)

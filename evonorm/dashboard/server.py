@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from evonorm.dashboard.pages import DashboardPages, message_page, static_file
-from evonorm.journal import JournalError, NoSuchRunError
+from evonorm.journal import JournalError, NoSuchCandidateError, NoSuchRunError
 from evonorm.report import compile_all, prepare
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -105,7 +105,8 @@ async def _http_error(_: Request, error: Exception) -> Response:
 
 
 async def _journal_error(_: Request, error: Exception) -> Response:
-    return message_page(404 if "no candidate" in str(error) else 500, "This cannot be shown", str(error))
+    status = 404 if isinstance(error, NoSuchCandidateError) else 500
+    return message_page(status, "This cannot be shown", str(error))
 
 
 _HANDLERS: dict[Any, Any] = {NoSuchRunError: _no_such_run, HTTPException: _http_error, JournalError: _journal_error}

@@ -2,12 +2,11 @@
 
 `proxy_task.py` puts a layer into an anchor with its pictures, `quality.py` and `stability.py` are the two tests that
 reject, `recipe.py` has everything that can be chosen, `stage_log.py` what a stopped evaluation goes on from. Not the
-paper's: `free_checks.py` turns hopeless graphs down before anything trains, `bend.py` and `depth_signal.py` those
-that a deep net has no use for, `ladder.py` the rest as cheaply as it can.
+paper's: `search_screen.py` is what a search asks in the driver before anything trains. `free_checks.py` turns hopeless
+graphs down, `bend.py` and `depth_signal.py` those that a deep net has no use for; `ladder.py` turns the rest down as
+cheaply as it can.
 """
 
-from evonorm.fitness.bend import BENDS as BENDS
-from evonorm.fitness.depth_signal import DEPTH_SIGNAL as DEPTH_SIGNAL
 from evonorm.fitness.depth_signal import LARGEST_GROWTH as LARGEST_GROWTH
 from evonorm.fitness.depth_signal import LARGEST_LIKENESS as LARGEST_LIKENESS
 from evonorm.fitness.depth_signal import DepthSignal as DepthSignal
@@ -16,21 +15,18 @@ from evonorm.fitness.depth_signal import reject_by_depth as reject_by_depth
 from evonorm.fitness.evaluate import TESTS as TESTS
 from evonorm.fitness.evaluate import evaluate as evaluate
 from evonorm.fitness.evaluate import number_of_threads as number_of_threads
-from evonorm.fitness.free_checks import FREE_CHECKS as FREE_CHECKS
-from evonorm.fitness.free_checks import READS_X as READS_X
-from evonorm.fitness.free_checks import Screened as Screened
 from evonorm.fitness.free_checks import screen as screen
-from evonorm.fitness.ladder import look as look
-from evonorm.fitness.ladder import rung_name as rung_name
+from evonorm.fitness.ladder import accuracy_now as accuracy_now
 from evonorm.fitness.ladder import running_loss as running_loss
-from evonorm.fitness.proxy_task import Progress as Progress
 from evonorm.fitness.proxy_task import ProxyTask as ProxyTask
 from evonorm.fitness.quality import passes_quality as passes_quality
 from evonorm.fitness.recipe import FitnessRecipe as FitnessRecipe
 from evonorm.fitness.recipe import QualityRecipe as QualityRecipe
 from evonorm.fitness.recipe import Rung as Rung
 from evonorm.fitness.recipe import StabilityRecipe as StabilityRecipe
+from evonorm.fitness.search_screen import create_screen as create_screen
 from evonorm.fitness.stability import StabilityReading as StabilityReading
 from evonorm.fitness.stability import ascend_gradient_norm as ascend_gradient_norm
 from evonorm.fitness.stability import passes_stability as passes_stability
 from evonorm.fitness.stage_log import StageLog as StageLog
+from evonorm.journal import Progress as Progress

@@ -8,17 +8,16 @@ has what the straight ones reach on the CIFAR anchors.
 import numpy as np
 
 from evonorm.graph import Graph
-from evonorm.journal import Rejected
+from evonorm.journal import Rejected, Test
 from evonorm.kernels import forward_small, probe_batches
 
-BENDS = "free:bends"
 SMALLEST_BEND = 1e-6  # of 3200 random layers and mutants none lies between 1e-8 and 1e-3; layers with a name have 0.22
 
 
 def reject_straight(graph: Graph) -> Rejected | None:
     """Turns a layer down whose output is an affine function of x within each map of each sample."""
     found = bend(graph)
-    return None if found > SMALLEST_BEND else Rejected(BENDS, None, {"bend": found})
+    return None if found > SMALLEST_BEND else Rejected(Test.BENDS, None, {"bend": found})
 
 
 def bend(graph: Graph) -> float:

@@ -16,10 +16,9 @@ import numpy as np
 
 from evonorm.fitness.bend import reject_straight
 from evonorm.graph import Array, Graph, simplify
-from evonorm.journal import Rejected
+from evonorm.journal import Rejected, Test
 from evonorm.kernels import backward_small, forward_small
 
-DEPTH_SIGNAL = "free:depth-signal"
 DEPTH = 30
 GAINS = (1.0, 0.25)  # of the convolutions
 LARGEST_GROWTH = 0.3  # B0-B2, S0-S2, BN-ReLU and the like have up to 0.06
@@ -78,7 +77,7 @@ class Mixing:
 
 
 @dataclass(frozen=True)
-class WayForth:
+class ForwardPass:
     """The signal at the end of the chain, and the values inside each layer for the way back."""
 
     growth: float
@@ -86,7 +85,7 @@ class WayForth:
     layers: list[dict[int, Array]]
 
 
-def way_forth(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> WayForth:
+def run_forward(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> ForwardPass:
     """Runs the chain in float64; the same numbers for every graph and on every call."""
     x, _, mixings = deep_net(depth)
     v0, v1 = np.zeros((1, 1, CHANNELS_OF_GROUP, 1, GROUPS)), np.ones((1, 1, CHANNELS_OF_GROUP, 1, GROUPS))
@@ -96,10 +95,10 @@ def way_forth(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> WayForth:
             layers.append(forward_small(graph, x, v0, v1))
             x = gain * mixing.forward(np.broadcast_to(layers[-1][graph.output], x.shape))
         first, last = (_rms(layer[graph.output]) for layer in (layers[0], layers[-1]))
-        return WayForth(_growth(first, last, max(1, depth - 1)), _likeness(x), layers)
+        return ForwardPass(_growth(first, last, max(1, depth - 1)), _likeness(x), layers)
 
 
-def way_back(graph: Graph, forth: WayForth, gain: float = 1.0) -> float:
+def run_backward(graph: Graph, forth: ForwardPass, gain: float = 1.0) -> float:
     """The growth of the gradient."""
     depth = len(forth.layers)
     _, gradient, mixings = deep_net(depth)
@@ -113,8 +112,8 @@ def way_back(graph: Graph, forth: WayForth, gain: float = 1.0) -> float:
 
 def depth_signal(graph: Graph, depth: int = DEPTH, gain: float = 1.0) -> DepthSignal:
     """The chain forth and back."""
-    forth = way_forth(graph, depth, gain)
-    return DepthSignal(forth.growth, way_back(graph, forth, gain), forth.likeness)
+    forth = run_forward(graph, depth, gain)
+    return DepthSignal(forth.growth, run_backward(graph, forth, gain), forth.likeness)
 
 
 def reject_by_depth(graph: Graph) -> Rejected | None:
@@ -130,13 +129,13 @@ def reject_by_depth(graph: Graph) -> Rejected | None:
 @lru_cache(maxsize=100_000)
 def _verdict_on_form(graph: Graph) -> Rejected | None:
     for gain in GAINS:
-        forth = way_forth(graph, gain=gain)
+        forth = run_forward(graph, gain=gain)
         decided = not DepthSignal(forth.growth, 0.0, forth.likeness).within(LARGEST_GROWTH, LARGEST_LIKENESS)
-        backward = math.nan if decided else way_back(graph, forth, gain)
+        backward = math.nan if decided else run_backward(graph, forth, gain)
         signal = DepthSignal(forth.growth, backward, forth.likeness)
         if not signal.within(LARGEST_GROWTH, LARGEST_LIKENESS):
             figures = {name: figure for name, figure in asdict(signal).items() if math.isfinite(figure)}
-            return Rejected(DEPTH_SIGNAL, None, {"gain": gain, **figures})
+            return Rejected(Test.DEPTH_SIGNAL, None, {"gain": gain, **figures})
     return reject_straight(graph)
 
 

@@ -10,21 +10,21 @@ from typing import Any
 
 import torch
 
-from evonorm.fitness.ladder import climb
-from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
+from evonorm.fitness.ladder import climb_ladder
+from evonorm.fitness.proxy_task import ProxyTask
 from evonorm.fitness.quality import passes_quality
 from evonorm.fitness.recipe import FitnessRecipe
 from evonorm.fitness.stability import passes_stability
 from evonorm.fitness.stage_log import StageLog
 from evonorm.graph import Graph
-from evonorm.journal import Failed, Outcome, Rejected, Scores, Stage
+from evonorm.journal import Failed, Outcome, Progress, Rejected, Scores, Stage, StageKey, Test, Watcher
 from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
 
 CHECKPOINT_EVERY = 50  # steps: half a minute of a CIFAR anchor
 
-Test = Callable[[ProxyTask, Watcher], tuple[bool, dict[str, Any]]]
+TestOnAnchor = Callable[[ProxyTask, Watcher], tuple[bool, dict[str, Any]]]
 # Quality first: what it trains is not lost on a layer that passes, and most layers fail it on the first anchor.
-TESTS: dict[str, Test] = {"quality": passes_quality, "stability": passes_stability}
+TESTS: dict[str, TestOnAnchor] = {Test.QUALITY: passes_quality, Test.STABILITY: passes_stability}
 
 
 def evaluate(
@@ -33,78 +33,74 @@ def evaluate(
     seed: int,
     progress: Watcher | None = None,
     test_set: bool = False,
-    hurdles: tuple[float, ...] = (),
     checkpoints: Path | None = None,
-    ceilings: tuple[float, ...] = (),
 ) -> Outcome:
     """What comes of a layer under the recipe: Scores, or Rejected with the figures that decided, or Failed.
 
     `graph` may also be a layer's name ("bn-relu") or formula text. With `test_set` the last stages carry the accuracy
-    on the test pictures too, which no search may look at. `hurdles` are the accuracies to reach on the rungs of the
-    recipe's ladder, if it has one, and `ceilings` the half-way losses above which they give up. With `checkpoints`, a
-    folder, the stages that the layer came through stay there, and so does a training in progress: when the same
-    evaluation is begun again, it goes on from there. Mistakes of the caller (no data, an unknown name) raise.
+    on the test pictures too, which no search may look at. With `checkpoints`, a folder, the stages that the layer came
+    through stay there, and so does a training in progress: when the same evaluation is begun again, it goes on from
+    there. Mistakes of the caller (no data, an unknown name) raise.
     """
     keep_freed_memory()
     if isinstance(graph, Graph) and not graph.reads("x"):
-        return Rejected("reads_x", None, {"formula": str(graph)})
+        return Rejected(Test.READS_X, None, {"formula": str(graph)})
     log = StageLog(checkpoints)
     watch = progress or (lambda _: None)
     with number_of_threads(recipe.threads):
         task_on = cache(lambda anchor: ProxyTask(graph, anchor, recipe, seed))
+        # the first one now: a mistake of the caller raises here, and not inside of the try
         task_on(recipe.ladder[0].anchors[0] if recipe.ladder else recipe.anchors[0])
         try:
-            rejected = climb(
+            rejected = climb_ladder(
                 recipe.ladder,
-                hurdles,
-                ceilings,
                 task_on,
                 watch,
                 log.stages,
-                lambda: _ask("stability", map(task_on, recipe.anchors), watch, log),
+                lambda: _ask(Test.STABILITY, map(task_on, recipe.anchors), watch, log),
             )
             if rejected is not None:
                 return rejected
             return _judge([task_on(anchor) for anchor in recipe.anchors], watch, log, test_set)
         except (RuntimeError, MemoryError, ArithmeticError) as error:  # torch's own; what a caller did wrong goes on
-            return Failed(f"{type(error).__name__}: {error}", tuple(log.stages))
+            return Failed("error", f"{type(error).__name__}: {error}", tuple(log.stages))
 
 
 def _judge(tasks: list[ProxyTask], watch: Watcher, log: StageLog, test_set: bool) -> Outcome:
-    for name in TESTS:
-        if rejected := _ask(name, tasks, watch, log):
+    for test in TESTS:
+        if rejected := _ask(test, tasks, watch, log):
             return rejected
     for task in tasks:
         anchor = task.anchor.name
-        if log.recall("training", anchor):
+        if log.recall(StageKey(Test.TRAINING, anchor)):
             continue
         stage = _train(task, watch, log.steps_on(anchor), test_set, log.checkpoint(anchor))
         passed = "accuracy" in stage.figures
         log.add(stage, passed)
         if not passed:
-            return Rejected("training", anchor, stage.figures, tuple(log.stages))
+            return Rejected(Test.TRAINING, anchor, stage.figures, tuple(log.stages))
     return Scores({stage.anchor: stage.figures["accuracy"] for stage in log.stages[-len(tasks) :]}, tuple(log.stages))
 
 
-def _ask(name: str, tasks: Iterable[ProxyTask], watch: Watcher, log: StageLog) -> Rejected | None:
+def _ask(test: str, tasks: Iterable[ProxyTask], watch: Watcher, log: StageLog) -> Rejected | None:
     """Takes a test on every anchor until one turns the layer down; once, though a rung may have asked before."""
-    if any(stage.name == name for stage in log.stages):
+    if any(stage.name == test for stage in log.stages):
         return None
     for task in tasks:
-        if log.recall(name, task.anchor.name):
+        if log.recall(StageKey(test, task.anchor.name)):
             continue
-        stage, passed = _test(name, task, watch)
+        stage, passed = _test(test, task, watch)
         log.add(stage, passed)
         if not passed:
-            return Rejected(name, task.anchor.name, stage.figures, tuple(log.stages))
+            return Rejected(test, task.anchor.name, stage.figures, tuple(log.stages))
     return None
 
 
-def _test(name: str, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
+def _test(test: str, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
     start, first = time.perf_counter(), task.run.step
-    passed, figures = TESTS[name](task, watch)
-    steps = task.run.step - first if name == "quality" else figures["step"]  # a ladder may have trained it already
-    return Stage(name, task.anchor.name, steps, time.perf_counter() - start, figures), passed
+    passed, figures = TESTS[test](task, watch)
+    steps = task.run.step - first if test == Test.QUALITY else figures["step"]  # a ladder may have trained it already
+    return Stage(test, task.anchor.name, steps, time.perf_counter() - start, figures), passed
 
 
 def _train(task: ProxyTask, watch: Watcher, first: int, test_set: bool, checkpoint: Path | None) -> Stage:
@@ -116,14 +112,14 @@ def _train(task: ProxyTask, watch: Watcher, first: int, test_set: bool, checkpoi
     def on_step(run: TrainingRun) -> None:
         if checkpoint and (run.step % CHECKPOINT_EVERY == 0 or recipe.validates_at(run.step)):
             save_checkpoint(run, checkpoint)
-        watch(Progress("training", task.anchor.name, run.step, recipe.steps, {"loss": run.losses[-1]}))
+        watch(Progress(Test.TRAINING, task.anchor.name, run.step, recipe.steps, {"loss": run.losses[-1]}))
 
     task.run.advance(first, on_step=on_step)  # again, where a process that was stopped left no checkpoint behind
     ending = task.run.advance(recipe.steps, measure=True, on_step=on_step)
     figures: dict[str, Any] = {"ending": ending, "step": task.run.step}
     if ending != "non_finite_loss":
         figures |= _final_figures(task, test_set)
-    return Stage("training", task.anchor.name, task.run.step - first, time.perf_counter() - start, figures)
+    return Stage(Test.TRAINING, task.anchor.name, task.run.step - first, time.perf_counter() - start, figures)
 
 
 def _final_figures(task: ProxyTask, test_set: bool) -> dict[str, Any]:

@@ -3,67 +3,42 @@
 None of this is in the paper, whose cheapest test is 100 training steps: nine of ten random graphs fail here.
 """
 
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import numpy as np
 
 from evonorm.graph import Graph
-from evonorm.journal import Rejected
+from evonorm.journal import Rejected, Test
 from evonorm.kernels import Probes, Response, fingerprint, respond, run_small
-
-READS_X = "free:reads-x"
-NO_BATCH_MOMENT = "free:no-batch-moment"
-FINITE = "free:finite"
-VARIES_OVER_SPACE = "free:varies-over-space"
-GRADIENT = "free:gradient"
-FINITE_ON_HARD_INPUTS = "free:finite-on-hard-inputs"
-FREE_CHECKS = (READS_X, NO_BATCH_MOMENT, FINITE, VARIES_OVER_SPACE, GRADIENT, FINITE_ON_HARD_INPUTS)
+from evonorm.search import Screened, reject_by_form
 
 SMALLEST_VARIATION = 1e-6  # within a map, as a share of the largest output
 SMALLEST_GRADIENT = 1e-9  # the largest one on the probes, for output gradients around one
 HARD_INPUTS = ("zeros", "scale 1e4", "one bright pixel", "batch of one")
 
 
-@dataclass(frozen=True)
-class Screened:
-    """A rejection, or the fingerprint of a graph that is worth training."""
-
-    rejected: Rejected | None
-    fingerprint: str | None
-
-
-@lru_cache(maxsize=64)  # a search asks for the rejection and for the fingerprint
+@lru_cache(maxsize=64)  # a search asks again for the child that it settles on
 def screen(graph: Graph, batch_ops: bool = True) -> Screened:
     """Every free check, the cheapest first, and the fingerprint of what is left."""
     if rejected := reject_by_form(graph, batch_ops):
-        return Screened(rejected, None)
+        return Screened(rejected)
     response = respond(graph)
     if rejected := reject_by_response(response) or reject_on_hard_inputs(graph):
-        return Screened(rejected, None)
+        return Screened(rejected)
     return Screened(None, fingerprint(graph, response))
-
-
-def reject_by_form(graph: Graph, batch_ops: bool = True) -> Rejected | None:
-    """The live graph must read x, and without `batch_ops` (the S series) hold no moment over the batch."""
-    if not graph.reads("x"):
-        return Rejected(READS_X, None)
-    if not batch_ops and graph.batch_moments:
-        return Rejected(NO_BATCH_MOMENT, None, {"nodes": list(graph.batch_moments)})
-    return None
 
 
 def reject_by_response(response: Response) -> Rejected | None:
     """On ordinary inputs: finite, not the same at every pixel of every map, and a gradient comes back."""
     if not response.finite:
-        return Rejected(FINITE, None)
+        return Rejected(Test.FINITE, None)
     largest = float(np.abs(response.output).max())
     variation = float(np.ptp(response.output, axis=1).max())
     if not variation > SMALLEST_VARIATION * largest:
-        return Rejected(VARIES_OVER_SPACE, None, {"variation": variation, "largest_output": largest})
+        return Rejected(Test.VARIES_OVER_SPACE, None, {"variation": variation, "largest_output": largest})
     gradient = float(np.abs(response.gradient).max())
     if not gradient > SMALLEST_GRADIENT:
-        return Rejected(GRADIENT, None, {"largest_gradient": gradient})
+        return Rejected(Test.GRADIENT, None, {"largest_gradient": gradient})
     return None
 
 
@@ -72,7 +47,8 @@ def reject_on_hard_inputs(graph: Graph) -> Rejected | None:
     for what, values in zip(("output", "gradient"), run_small(graph, hard_inputs()), strict=True):
         finite = np.isfinite(values).all(axis=(1, 2, 3, 4))  # (p,), or (1,) where no input matters
         if not finite.all():
-            return Rejected(FINITE_ON_HARD_INPUTS, None, {"input": HARD_INPUTS[int(finite.argmin())], "what": what})
+            figures = {"input": HARD_INPUTS[int(finite.argmin())], "what": what}
+            return Rejected(Test.FINITE_ON_HARD_INPUTS, None, figures)
     return None
 
 

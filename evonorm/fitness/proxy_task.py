@@ -1,10 +1,9 @@
 """A layer in an anchor, with its pictures: the paper's proxy task ("Multi-architecture evaluation")."""
 
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,20 +15,6 @@ from evonorm.graph import Graph
 from evonorm.layers import no_weight_decay
 from evonorm.models import ANCHORS, create_model
 from evonorm.training import Classification, TrainingRun
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where an evaluation is: after `step` of `steps` of a stage on an anchor."""
-
-    stage: str
-    anchor: str
-    step: int
-    steps: int
-    figures: dict[str, Any] = field(default_factory=dict)
-
-
-Watcher = Callable[[Progress], None]
 
 
 class ProxyTask(Classification):

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
+from evonorm.fitness.proxy_task import ProxyTask
+from evonorm.journal import Progress, Test, Watcher
 from evonorm.training import TrainingRun
 
 
@@ -11,7 +12,7 @@ def passes_quality(task: ProxyTask, watch: Watcher) -> tuple[bool, dict[str, Any
     recipe = task.recipe.quality
 
     def on_step(run: TrainingRun) -> None:
-        watch(Progress("quality", task.anchor.name, run.step, recipe.steps, {"loss": run.losses[-1]}))
+        watch(Progress(Test.QUALITY, task.anchor.name, run.step, recipe.steps, {"loss": run.losses[-1]}))
 
     ending = task.run.advance(recipe.steps, on_step=on_step)
     if ending == "non_finite_loss":

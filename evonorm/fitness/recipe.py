@@ -57,9 +57,6 @@ class Rung:
 
     Attributes:
         gate: lowest accuracy allowed on each anchor; 0.2 is the paper's at 100 steps of its own anchors.
-        hurdle: percentile of the distinct candidates that reached this rung; who is below it on average over the
-            anchors goes no further. 0 is none.
-        give_up: ends a run half-way up the rung where its loss is above that of everyone who has cleared the rung.
         stability: who has cleared this rung takes the stability test at once, on every anchor of the recipe, and not
             after the quality test. It needs no training, so its verdict is the same.
     """
@@ -67,8 +64,6 @@ class Rung:
     anchors: tuple[str, ...]
     steps: int
     gate: float = 0.0
-    hurdle: float = 0.0
-    give_up: bool = False
     stability: bool = False
 
     def __post_init__(self) -> None:
@@ -79,8 +74,6 @@ class Rung:
             raise ValueError(f"a rung has anchors and at least 1 step, got {list(self.anchors)}, {self.steps}.")
         if not 0 <= self.gate <= 1:
             raise ValueError(f"gate must lie in 0 to 1, got {self.gate}.")
-        if not 0 <= self.hurdle < 100:
-            raise ValueError(f"hurdle must lie in 0 to 100 percent, got {self.hurdle}.")
 
 
 @dataclass(frozen=True)

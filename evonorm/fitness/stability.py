@@ -13,8 +13,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from evonorm.fitness.proxy_task import Progress, ProxyTask, Watcher
+from evonorm.fitness.proxy_task import ProxyTask
 from evonorm.fitness.recipe import StabilityRecipe
+from evonorm.journal import Progress, Test, Watcher
 from evonorm.training import classification_loss
 
 DIFFERENCE = 1e-2  # r: the distance along u at which the second gradient is taken
@@ -26,7 +27,7 @@ def passes_stability(task: ProxyTask, watch: Watcher) -> tuple[bool, dict[str, A
     batch = task.crops(recipe.batch_size).batch(0)
 
     def on_step(step: int, norm: float) -> None:
-        watch(Progress("stability", task.anchor.name, step, recipe.steps, {"gradient_norm": norm}))
+        watch(Progress(Test.STABILITY, task.anchor.name, step, recipe.steps, {"gradient_norm": norm}))
 
     reading = ascend_gradient_norm(task.fresh_model(), batch, recipe, task.seed, on_step)
     return reading.stable, {"step": reading.steps, "gradient_norm": reading.largest_finite, "finite": reading.finite}

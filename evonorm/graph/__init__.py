@@ -3,15 +3,13 @@
 Read `primitive.py` first (one record with all faces of a function), then `primitives.py` (the table of
 `elementwise.py` and `moments.py`, and how to add to it), `graph.py` (Node and Graph) and `formula.py` (text <-> graph;
 `templates.py` knows where brackets go). `numerics.py` is what logarithms, roots and divisions add so as not to leave
-the numbers. `sampling.py` and `mutation.py` make new graphs as the paper does, `live_sampling.py` only ones that let x
-through, `simplify.py` tells which are the same function, `enumeration.py` goes through all small ones, `catalog.py`
-holds every layer that the paper names.
+the numbers. `sampling.py` and `mutation.py` make new graphs as the paper does, `simplify.py` tells which are the same
+function, `catalog.py` holds every layer that the paper names.
 """
 
 from evonorm.graph.catalog import CATALOG as CATALOG
 from evonorm.graph.catalog import Entry as Entry
 from evonorm.graph.catalog import graph_of as graph_of
-from evonorm.graph.enumeration import small_graphs as small_graphs
 from evonorm.graph.formula import FormulaError as FormulaError
 from evonorm.graph.formula import Style as Style
 from evonorm.graph.formula import written_nodes as written_nodes
@@ -22,7 +20,6 @@ from evonorm.graph.graph import ZERO as ZERO
 from evonorm.graph.graph import Graph as Graph
 from evonorm.graph.graph import Node as Node
 from evonorm.graph.graph import X as X
-from evonorm.graph.live_sampling import sample_live_graph as sample_live_graph
 from evonorm.graph.moments import IndexSet as IndexSet
 from evonorm.graph.mutation import mutate as mutate
 from evonorm.graph.numerics import EPS as EPS

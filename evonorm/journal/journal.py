@@ -8,9 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evonorm.journal.outcomes import Outcome, Rejected, Scores, outcome_to_json
+from evonorm.journal.outcomes import Outcome, Scores, outcome_to_json
 from evonorm.journal.proposals import Proposal
 from evonorm.journal.schema import JournalError, create_file, explained, open_for_writing, remove_file
+from evonorm.journal.words import Event
+
+_ADD_OUTCOME = """INSERT INTO outcomes (idx, kind, test, rung, average, steps, seconds, body, time)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
 
 class Journal:
@@ -87,16 +91,17 @@ class Journal:
         row = (
             index,
             kind,
-            outcome.test if isinstance(outcome, Rejected) else None,
+            outcome.verdict.test,
+            outcome.verdict.rung,
             outcome.average if isinstance(outcome, Scores) else None,
             sum(stage.steps for stage in outcome.stages),
             sum(stage.seconds for stage in outcome.stages),
             _text(body),
             time.time(),
         )
-        self.connection.execute("INSERT INTO outcomes VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        self.connection.execute(_ADD_OUTCOME, row)
 
-    def add_event(self, kind: str, body: dict[str, Any]) -> None:
+    def add_event(self, kind: Event | str, body: dict[str, Any]) -> None:
         """What happened around the candidates: sessions, workers, attempts. No event changes the search."""
         row = (kind, _text(body), time.time())
         self.connection.execute("INSERT INTO events (kind, body, time) VALUES (?, ?, ?)", row)

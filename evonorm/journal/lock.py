@@ -33,16 +33,3 @@ class RunLock:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def lock_owner(folder: Path) -> int | None:
-    """The pid of the driver that is at work on this run, if there is one."""
-    path = folder / "lock"
-    if not path.exists():
-        return None
-    with path.open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return int(file.read().strip() or 0)
-    return None

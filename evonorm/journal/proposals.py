@@ -13,16 +13,14 @@ class Proposal:
 
     index: int
     graph: Graph
-    origin: str  # "random", "mutation", "enumerated" or "reference"
+    origin: str  # an `Origin`, or one of an older version
     seed: int  # of its evaluation
     parents: tuple[int, ...] = ()
     seen: int = 0  # how many outcomes of trained candidates the search knew when it made this one
     name: str | None = None  # the catalog's name of a reference
     rejected: Rejected | None = None  # turned down at once, without a worker
     function: str | None = None  # its fingerprint with its version; candidates that share it are the same layer
-    hurdles: tuple[float, ...] = ()  # the accuracy that it must reach on each rung of the ladder
     reused: Scores | None = None  # the scores of an equal layer, for which nothing is trained
-    ceilings: tuple[float, ...] = ()  # the half-way loss above which it is given up on each rung, 0 for never
 
     @property
     def settled(self) -> Outcome | None:
@@ -38,10 +36,6 @@ class Proposal:
             body["name"] = self.name
         if self.function:
             body["function"] = self.function
-        if self.hurdles:
-            body["hurdles"] = list(self.hurdles)
-        if self.ceilings:
-            body["ceilings"] = list(self.ceilings)
         return body
 
 
@@ -58,7 +52,5 @@ def proposal_from_row(
         body.get("name"),
         settled if isinstance(settled, Rejected) else None,
         body.get("function"),
-        tuple(body.get("hurdles", ())),
         settled if isinstance(settled, Scores) else None,
-        tuple(body.get("ceilings", ())),
     )

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from evonorm.graph import Graph, canonical_key
-from evonorm.journal.outcomes import Scores
-from evonorm.journal.reader import Candidate, Reader, Run
+from evonorm.journal.outcomes import Scores, average
+from evonorm.journal.reader import Candidate, Evaluation, Reader
 
 
 @dataclass(frozen=True)
@@ -26,18 +26,18 @@ class Ranked:
 
     @property
     def average(self) -> float:
-        return math.fsum(self.accuracies.values()) / len(self.accuracies)
+        return average(self.accuracies)
 
 
 class Ranking:
-    """Takes in runs in any order. They are one function as far as fingerprint, or else canonical form, tells."""
+    """Takes in evaluations in any order. They are one function as far as fingerprint, or else canonical form, tells."""
 
-    def __init__(self, runs: Iterable[Run] = ()) -> None:
-        self._runs: dict[str, list[Run]] = defaultdict(list)
+    def __init__(self, runs: Iterable[Evaluation] = ()) -> None:
+        self._runs: dict[str, list[Evaluation]] = defaultdict(list)
         self._places: dict[str, tuple[float, int]] = {}  # of functions that scored: mean, and minus the first index
         self.extend(runs)
 
-    def extend(self, runs: Iterable[Run]) -> None:
+    def extend(self, runs: Iterable[Evaluation]) -> None:
         for run in runs:
             function = run.function or _form(run.graph)
             every = self._runs[function]
@@ -55,10 +55,10 @@ class Ranking:
 
 def leaderboard(reader: Reader, length: int) -> list[Ranked]:
     """The best functions of a journal."""
-    return Ranking(reader.runs()).best(reader, length)
+    return Ranking(reader.evaluations()).best(reader, length)
 
 
-def _ranked(reader: Reader, runs: list[Run]) -> Ranked:
+def _ranked(reader: Reader, runs: list[Evaluation]) -> Ranked:
     scored = sorted(
         (run for run in runs if run.average is not None), key=lambda run: (-(run.average or 0.0), run.index)
     )

@@ -11,26 +11,26 @@ from typing import Any
 
 from evonorm.journal.outcomes import Outcome, outcome_from_json
 from evonorm.journal.proposals import Proposal, proposal_from_row
-from evonorm.journal.schema import LEFT_OUT, JournalError, explained, open_for_reading
+from evonorm.journal.schema import LEFT_OUT, NoSuchCandidateError, explained, open_for_reading
+from evonorm.journal.words import CandidateVerdict
 
 _CANDIDATE = "p.idx, p.graph, p.origin, p.free, p.body, o.kind, o.body, o.steps, o.seconds, o.arrival"
 _JOINED = f"SELECT {_CANDIDATE} FROM proposals p LEFT JOIN outcomes o USING (idx)"  # noqa: S608 (our own words)
-_BEST = (
-    f"SELECT {_CANDIDATE} FROM outcomes o JOIN proposals p USING (idx)"  # noqa: S608 (our own words)
-    " WHERE o.average IS NOT NULL AND p.origin != 'reference' ORDER BY o.average DESC, p.idx LIMIT ? OFFSET ?"
-)
-_LEDGER = """
-    SELECT s.value ->> 'name' AS stage, s.value ->> 'anchor' AS anchor, count(*),
-    sum(kind = 'rejected' AND s.key = json_array_length(outcomes.body, '$.stages') - 1),
-    sum(s.value ->> 'steps'), sum(s.value ->> 'seconds') FROM outcomes, json_each(outcomes.body, '$.stages') AS s
-    GROUP BY stage, anchor ORDER BY max(s.key), min(arrival)"""
-_SETTLED = """
-    SELECT CASE kind WHEN 'rejected' THEN 'rejected: ' || test ELSE kind || ' reused' END AS verdict, count(*)
-    FROM outcomes JOIN proposals USING (idx) WHERE free GROUP BY verdict"""
-_RUNS = """
+# A search proposes its references first, so there is no need to look through all proposals.
+_REFERENCES = f"{_JOINED} WHERE p.idx < 1000 AND p.origin = 'reference' ORDER BY p.idx"
+_VERDICTS = "SELECT kind, test, rung, count(*) FROM outcomes GROUP BY kind, test, rung"
+_SETTLED = """SELECT kind, test, rung, count(*) FROM outcomes JOIN proposals USING (idx) WHERE free
+    GROUP BY kind, test, rung"""
+_EVALUATIONS = """
     SELECT idx, graph, proposals.body ->> 'function' AS function, average FROM outcomes JOIN proposals USING (idx)
     WHERE NOT free AND origin != 'reference' AND (average IS NOT NULL OR (kind = 'rejected' AND function IS NOT NULL))
     AND arrival > ? AND arrival <= ?"""
+_BEST_AVERAGE = """SELECT average FROM outcomes JOIN proposals USING (idx)
+    WHERE average IS NOT NULL AND origin != 'reference' ORDER BY average DESC LIMIT 1"""
+_BEST_BY_ANCHOR = """
+    SELECT each.key, max(each.value)
+    FROM outcomes o JOIN proposals p USING (idx), json_each(o.body, '$.accuracies') each
+    WHERE o.average IS NOT NULL AND p.origin != 'reference' AND json_valid(o.body) GROUP BY each.key"""
 _SLICES = {  # from a place on, with the column of a row that holds its place
     "index": (f"{_JOINED} WHERE p.idx > ? ORDER BY p.idx LIMIT 2000", 0),
     "arrival": (f"{_JOINED} WHERE o.arrival > ? ORDER BY o.arrival LIMIT 2000", 9),
@@ -48,20 +48,17 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class LedgerRow:
-    """What one stage on one anchor has cost in all, and how many were rejected there."""
+class Noted:
+    """An event: what was noted, and when. A later one has a larger id."""
 
-    stage: str
-    anchor: str
-    candidates: int
-    rejected: int
-    steps: int
-    seconds: float
+    id: int
+    time: float
+    body: dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Run:
-    """An evaluation that was paid for, of a layer that scored or of a function that is told by its fingerprint."""
+class Evaluation:
+    """A run that was paid for, of a layer that scored or of a function that is told by its fingerprint."""
 
     index: int
     graph: str  # encoded
@@ -85,95 +82,96 @@ class Reader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def ask(self, question: str, values: tuple[Any, ...] = ()) -> list[Any]:
+        """SQL, for this room alone: everybody else asks in words."""
+        with explained(self.path):
+            return self.connection.execute(question, values).fetchall()
+
     def header(self) -> dict[str, Any]:
-        return {key: json.loads(value) for key, value in self._rows("SELECT key, value FROM header")}
+        return {key: json.loads(value) for key, value in self.ask("SELECT key, value FROM header")}
 
     def candidates(self, order: str = "index") -> Iterator[Candidate]:
         """Every candidate, by proposal or by arrival; those without an outcome come last in the latter."""
         question, column = _SLICES[order]
         place = -1
-        while rows := self._rows(question, (place,)):
+        while rows := self.ask(question, (place,)):
             yield from map(_candidate, rows)
             place = rows[-1][column]
         if order == "arrival":
             yield from self.pending()
 
     def candidate(self, index: int) -> Candidate:
-        rows = self._rows(f"{_JOINED} WHERE p.idx = ?", (index,))
+        rows = self.ask(f"{_JOINED} WHERE p.idx = ?", (index,))
         if not rows:
-            last = self._rows("SELECT max(idx) FROM proposals")[0][0]
+            last = self.ask("SELECT max(idx) FROM proposals")[0][0]
             if self.left_out() and 0 <= index <= last:
-                raise JournalError(f"candidate {index} was turned down without training and left out of a slim export.")
+                raise NoSuchCandidateError(
+                    f"candidate {index} was turned down without training and left out of a slim export."
+                )
             known = "there is none yet" if last is None else f"they are numbered 0 to {last}"
-            raise JournalError(f"the run has no candidate {index}; {known}.")
+            raise NoSuchCandidateError(f"the run has no candidate {index}; {known}.")
         return _candidate(rows[0])
 
-    def best(self, limit: int, offset: int = 0) -> list[Candidate]:
-        """Scored candidates by average accuracy, references not among them; ties go to the earlier one."""
-        return [_candidate(row) for row in self._rows(_BEST, (limit, offset))]
-
-    def runs(self, after: int = 0, until: int = sys.maxsize) -> list[Run]:
+    def evaluations(self, after: int = 0, until: int = sys.maxsize) -> list[Evaluation]:
         """What an average over the runs of a function needs; references and reused scores are not among them.
 
         All of them, or those behind one outcome and up to another, by number of arrival.
         """
-        return [Run(*row) for row in self._rows(_RUNS, (after, until))]
+        return [Evaluation(*row) for row in self.ask(_EVALUATIONS, (after, until))]
+
+    def best_average(self) -> float | None:
+        """Of all single runs, references not among them."""
+        rows = self.ask(_BEST_AVERAGE)
+        return float(rows[0][0]) if rows else None
 
     def best_by_anchor(self) -> dict[str, float]:
         """The best accuracy on each anchor, references not among them; reads every score once."""
-        scored = "FROM outcomes o JOIN proposals p USING (idx), json_each(o.body, '$.accuracies') each"
-        chosen = "WHERE o.average IS NOT NULL AND p.origin != 'reference' AND json_valid(o.body) GROUP BY each.key"
-        return dict(self._rows(f"SELECT each.key, max(each.value) {scored} {chosen}"))
+        return dict(self.ask(_BEST_BY_ANCHOR))
 
     def references(self) -> list[Candidate]:
-        return [_candidate(row) for row in self._rows(f"{_JOINED} WHERE p.origin = 'reference' ORDER BY p.idx")]
+        return [_candidate(row) for row in self.ask(_REFERENCES)]
 
     def pending(self) -> list[Candidate]:
         """Proposals without an outcome: what was in flight."""
-        return [_candidate(row) for row in self._rows(f"{_JOINED} WHERE o.idx IS NULL ORDER BY p.idx")]
+        return [_candidate(row) for row in self.ask(f"{_JOINED} WHERE o.idx IS NULL ORDER BY p.idx")]
 
-    def verdicts(self) -> dict[str, int]:
-        """How many outcomes of each kind, a rejection under the name of its test; `pending` has none yet."""
-        counted = "SELECT CASE kind WHEN 'rejected' THEN 'rejected: ' || test ELSE kind END AS verdict, count(*)"
-        found = self._with_left_out(self._rows(f"{counted} FROM outcomes GROUP BY verdict"))
-        found["pending"] = self.proposed() - sum(found.values())
+    def verdicts(self) -> dict[CandidateVerdict, int]:
+        """How many outcomes of each kind, rejections by their test; those that are pending have none yet."""
+        found = self._with_left_out(self.ask(_VERDICTS))
+        found[CandidateVerdict("pending")] = self.proposed() - sum(found.values())
         return found
 
+    def settled_at_once(self) -> dict[CandidateVerdict, int]:
+        """How many proposals never went to a worker: scores that an equal layer had, and rejections by their test."""
+        return self._with_left_out(self.ask(_SETTLED))
+
     def proposed(self) -> int:
-        return int(self._rows("SELECT count(*) FROM proposals")[0][0]) + sum(self.left_out().values())
+        return int(self.ask("SELECT count(*) FROM proposals")[0][0]) + sum(self.left_out().values())
 
     def left_out(self) -> dict[str, int]:
         """How many a slim export counted instead of holding them, by the test that turned them down."""
-        rows = self._rows("SELECT value FROM header WHERE key = ?", (LEFT_OUT,))
+        rows = self.ask("SELECT value FROM header WHERE key = ?", (LEFT_OUT,))
         return json.loads(rows[0][0]) if rows else {}
 
-    def _with_left_out(self, rows: list[tuple[str, int]]) -> dict[str, int]:
+    def _with_left_out(self, rows: list[tuple[Any, ...]]) -> dict[CandidateVerdict, int]:
         """Verdicts and their numbers, those of a slim export's left-out candidates added, by name."""
-        found = Counter(dict(rows))
-        found.update({f"rejected: {test}": number for test, number in self.left_out().items()})
-        return dict(sorted(found.items()))
+        found = Counter({CandidateVerdict(*verdict): number for *verdict, number in rows})
+        found.update({CandidateVerdict("rejected", test): number for test, number in self.left_out().items()})
+        return dict(sorted(found.items(), key=lambda item: item[0].label))
 
     def cost(self) -> tuple[int, float]:
         """Training steps and worker seconds of all outcomes."""
-        steps, seconds = self._rows("SELECT coalesce(sum(steps), 0), coalesce(sum(seconds), 0) FROM outcomes")[0]
+        steps, seconds = self.ask("SELECT coalesce(sum(steps), 0), coalesce(sum(seconds), 0) FROM outcomes")[0]
         return int(steps), float(seconds)
-
-    def ledger(self) -> list[LedgerRow]:
-        """What was spent on each stage and anchor, in the order in which candidates go through them."""
-        return [LedgerRow(*row) for row in self._rows(_LEDGER)]
-
-    def settled_at_once(self) -> dict[str, int]:
-        """How many proposals never went to a worker: scores that an equal layer had, and rejections by their test."""
-        return self._with_left_out(self._rows(_SETTLED))
 
     def events(self, kind: str) -> list[tuple[float, dict[str, Any]]]:
         """Time and body of each event of this kind, oldest first."""
-        rows = self._rows("SELECT time, body FROM events WHERE kind = ? ORDER BY id", (kind,))
+        rows = self.ask("SELECT time, body FROM events WHERE kind = ? ORDER BY id", (kind,))
         return [(when, json.loads(body)) for when, body in rows]
 
-    def _rows(self, question: str, values: tuple[Any, ...] = ()) -> list[Any]:
-        with explained(self.path):
-            return self.connection.execute(question, values).fetchall()
+    def last_event(self, kind: str) -> Noted | None:
+        rows = self.ask("SELECT id, time, body FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1", (kind,))
+        return Noted(rows[0][0], rows[0][1], json.loads(rows[0][2])) if rows else None
 
 
 def _candidate(row: sqlite3.Row) -> Candidate:

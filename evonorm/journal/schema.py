@@ -5,8 +5,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from evonorm.journal import schema1
+
 APPLICATION_ID = 0x45764E31  # "EvN1": tells our files from any other SQLite file
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 # proposals and outcomes are keyed by the proposal's index; `arrival` counts outcomes in the order in which they came.
 SCHEMA = """
@@ -17,10 +19,10 @@ CREATE TABLE proposals (
 );
 CREATE TABLE outcomes (
     arrival INTEGER PRIMARY KEY, idx INTEGER NOT NULL UNIQUE REFERENCES proposals(idx), kind TEXT NOT NULL, test TEXT,
-    average REAL, steps INTEGER NOT NULL, seconds REAL NOT NULL, body TEXT NOT NULL, time REAL NOT NULL
+    rung INTEGER, average REAL, steps INTEGER NOT NULL, seconds REAL NOT NULL, body TEXT NOT NULL, time REAL NOT NULL
 );
 CREATE INDEX outcomes_by_average ON outcomes(average) WHERE average IS NOT NULL;
-CREATE INDEX outcomes_by_verdict ON outcomes(kind, test);
+CREATE INDEX outcomes_by_verdict ON outcomes(kind, test, rung);
 CREATE TABLE events (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL, time REAL NOT NULL);
 CREATE INDEX events_by_kind ON events(kind);
 """
@@ -36,6 +38,10 @@ NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "fuse.s3fs", "
 
 class JournalError(ValueError):
     """The journal cannot be used; the message says why and what to do."""
+
+
+class NoSuchCandidateError(JournalError):
+    """The run has no candidate of this number."""
 
 
 class JournalFullError(JournalError):
@@ -65,15 +71,17 @@ def remove_file(path: Path) -> None:
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """An existing journal, checked from end to end first."""
+    """An existing journal, checked from end to end first; one of the first schema becomes one of this."""
     refuse_network_disk(path)
     _must_exist(path)
     connection = _connect(path)
     try:
         with explained(path):
-            _check_identity(connection, path)
+            version = _check_identity(connection, path)
             check_whole(connection)
             _use_wal(connection, path)
+            if version < SCHEMA_VERSION:
+                schema1.upgrade(connection)
             connection.execute(PARENT_INDEX)
     except BaseException:
         connection.close()
@@ -81,17 +89,32 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_for_reading(path: Path) -> sqlite3.Connection:
-    """A connection that cannot write; a reader's transactions are single statements and never hold up the writer."""
+def open_for_reading(path: Path, as_it_is: bool = False) -> sqlite3.Connection:
+    """A connection that cannot write; a reader's transactions are single statements and never hold up the writer.
+
+    It sees this schema, whatever the file's is, unless it is to be copied `as_it_is`.
+    """
     _must_exist(path)
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
     try:
         with explained(path):
-            _check_identity(connection, path)
+            if _check_identity(connection, path) < SCHEMA_VERSION and not as_it_is:
+                schema1.read_through_views(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def upgrade_file(path: Path) -> None:
+    """Makes a file that nobody else has open yet one of this schema."""
+    connection = _connect(path)
+    try:
+        with explained(path):
+            if _check_identity(connection, path) < SCHEMA_VERSION:
+                schema1.upgrade(connection)
+    finally:
+        connection.close()
 
 
 @contextlib.contextmanager
@@ -157,14 +180,16 @@ def _must_exist(path: Path) -> None:
         raise JournalError(f"there is no journal {path}.")
 
 
-def _check_identity(connection: sqlite3.Connection, path: Path) -> None:
+def _check_identity(connection: sqlite3.Connection, path: Path) -> int:
+    """The version of the file's schema, which is one that we can read."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID:
         raise JournalError(f"{path} is an SQLite file, but not a journal of evonorm.")
-    if version != SCHEMA_VERSION:
+    if not 1 <= version <= SCHEMA_VERSION:
         age = "an older" if version < SCHEMA_VERSION else "a newer"
         raise JournalError(
-            f"{path} was written by {age} evonorm (schema {version}, this one reads {SCHEMA_VERSION})."
+            f"{path} was written by {age} evonorm (schema {version}, this one reads 1 to {SCHEMA_VERSION})."
             " Use the version that wrote it."
         )
+    return int(version)

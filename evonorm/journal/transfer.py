@@ -16,6 +16,7 @@ from evonorm.journal.schema import (
     explained,
     open_for_reading,
     refuse_network_disk,
+    upgrade_file,
 )
 
 MAGIC = b"evonorm journal export 1\n"
@@ -36,10 +37,11 @@ def export_journal(journal: Path, file: Path, slim: bool = False) -> int:
     """
     with tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder:
         copy = Path(folder) / "copy.sqlite"
-        connection = open_for_reading(journal)
+        connection = open_for_reading(journal, as_it_is=True)
         with explained(journal):
             connection.execute("VACUUM INTO ?", (str(copy),))
         connection.close()
+        upgrade_file(copy)
         if slim:
             _leave_out(copy)
         content = copy.read_bytes()
@@ -85,9 +87,10 @@ def import_journal(file: Path, journal: Path) -> None:
     try:
         half.write_bytes(_content(file))
         with explained(half):
-            connection = open_for_reading(half)
+            connection = open_for_reading(half, as_it_is=True)
             check_whole(connection)
             connection.close()
+        upgrade_file(half)
         half.rename(journal)
     finally:
         half.unlink(missing_ok=True)

@@ -2,20 +2,17 @@
 
 Read `tally.py` first (what a journal adds up to, kept up to date), then `figures.py` (each chart with its data) and
 `run_page.py` (everything that a page of a run shows). `html_report.py` writes it to a file; `run.py` is the same for
-notebooks; `candidate_view.py` shows one candidate, with `family.py`, `training_curves.py` and `layer_pictures.py` (on
-`response.py`). `scored.py`, `progress.py`, `frontier.py` and `agreement.py` are the numbers behind single figures,
-`facts.py` and `words.py` what a page says in words, `questions.py` asks the journal. `templates.py` fills the HTML in
-`pages/`, which the dashboard shows live.
+notebooks; `candidate_view.py` shows one candidate, with `training_curves.py` and `layer_pictures.py` (on
+`response.py`). `scored.py`, `progress.py` and `agreement.py` are the numbers behind single figures, `facts.py` what a
+page says in words. `templates.py` fills the HTML in `pages/`, which the dashboard shows live.
 """
 
 from evonorm.report.agreement import Pair as Pair
 from evonorm.report.agreement import agreement_figure as agreement_figure
-from evonorm.report.candidate_view import KINDS as KINDS
 from evonorm.report.candidate_view import PAGE_SIZE as PAGE_SIZE
 from evonorm.report.candidate_view import candidate_rows as candidate_rows
 from evonorm.report.candidate_view import candidate_values as candidate_values
 from evonorm.report.facts import population_window as population_window
-from evonorm.report.facts import state as state
 from evonorm.report.facts import what_was_run as what_was_run
 from evonorm.report.figures import NamedTally as NamedTally
 from evonorm.report.figures import funnel_figure as funnel_figure
@@ -25,7 +22,6 @@ from evonorm.report.html_report import write_report as write_report
 from evonorm.report.layer_pictures import layer_page as layer_page
 from evonorm.report.layer_pictures import prepare as prepare
 from evonorm.report.progress import PAPER_WINDOW as PAPER_WINDOW
-from evonorm.report.questions import ask as ask
 from evonorm.report.run import Run as Run
 from evonorm.report.run_page import HEADINGS as HEADINGS
 from evonorm.report.run_page import RunPage as RunPage

@@ -1,26 +1,9 @@
 """What a page says in words and numbers: what was run and what it cost."""
 
-import os
-import platform
-import time
 from typing import Any
 
-from evonorm.journal import Candidate, Failed, Outcome, Reader, Rejected, Scores
-from evonorm.report.questions import ask
+from evonorm.journal import Candidate, Reader, Scores, run_state, verdict_words
 from evonorm.report.tally import Tally
-from evonorm.report.words import end_words
-
-# A search proposes its references first, so there is no need to look through all proposals.
-_REFERENCES = "SELECT idx FROM proposals WHERE idx < 100 AND origin = 'reference'"
-
-
-def verdict(outcome: Outcome | None) -> str:
-    """What came of a candidate, in a few words."""
-    if isinstance(outcome, Scores):
-        return f"scored {100 * outcome.average:.2f} % on average"
-    if isinstance(outcome, Rejected):
-        return f"rejected by the test {outcome.test!r}" + (f" on {outcome.anchor}" if outcome.anchor else "")
-    return f"failed: {outcome.error}" if isinstance(outcome, Failed) else "in work"
 
 
 def what_was_run(reader: Reader, tally: Tally) -> list[tuple[str, str]]:
@@ -33,8 +16,8 @@ def what_was_run(reader: Reader, tally: Tally) -> list[tuple[str, str]]:
         ("method", f"{method}, {_batch_words(search)}, seed {header.get('seed')}"),
         ("data", str(_table(header.get("data")).get("name", "not named"))),
         ("judged by", _judge_words(_table(_table(header.get("recipe")).get("fitness")))),
-        ("references", ", ".join(_reference_words(reader.candidate(i)) for (i,) in ask(reader, _REFERENCES)) or "none"),
-        ("begun", f"{header.get('created', 'unknown')}, {state(reader)}"),
+        ("references", ", ".join(map(_reference_words, reader.references())) or "none"),
+        ("begun", f"{header.get('created', 'unknown')}, {run_state(reader)}"),
         ("machine", f"{machine.get('processor', 'unknown')}, {machine.get('cores', '?')} cores"),
         ("software", ", ".join(f"{name} {version}" for name, version in versions.items()) or "unknown"),
         ("commit", str(header.get("commit") or "unknown")),
@@ -54,7 +37,7 @@ def _judge_words(fitness: dict[str, Any]) -> str:
 
 def _reference_words(reference: Candidate) -> str:
     name = str(reference.proposal.name)
-    return name if isinstance(reference.outcome, Scores) else f"{name} ({verdict(reference.outcome)})"
+    return name if isinstance(reference.outcome, Scores) else f"{name} ({verdict_words(reference.outcome)})"
 
 
 def _table(value: Any) -> dict[str, Any]:
@@ -70,36 +53,6 @@ def population_window(reader: Reader, default: int) -> int:
     search = _table(_table(reader.header().get("recipe")).get("search"))
     window = search.get("window", default)
     return window if isinstance(window, int) and window > 0 else default
-
-
-def state(reader: Reader) -> str:
-    """Whether a search is at work. Asks the events and the process table: a lock would get into the search's way."""
-    question = """SELECT kind, json_extract(body, '$.pid'), json_extract(body, '$.why'), time FROM events
-        WHERE kind IN ('session started', 'session ended') ORDER BY id DESC LIMIT 1"""
-    rows = ask(reader, question)
-    if not rows:
-        return "no session yet"
-    kind, pid, why, when = rows[0]
-    if kind == "session ended":
-        return f"ended {moment(when)} ({end_words(why)})"
-    host = _table(reader.header().get("machine")).get("host")
-    if host == platform.node() and isinstance(pid, int) and _alive(pid):
-        return "running"
-    return f"last session began {moment(when)}, not running on this machine"
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def moment(when: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(when))
 
 
 def duration(seconds: float) -> str:

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from evonorm.graph import Graph
+from evonorm.journal import CandidateVerdict, average
 from evonorm.pictures import (
     Axes,
     Bar,
@@ -23,7 +24,7 @@ from evonorm.pictures import (
     line_chart,
     scatter,
 )
-from evonorm.report.progress import PAPER_WINDOW, Progress, search_progress
+from evonorm.report.progress import PAPER_WINDOW, TopTen, search_progress
 from evonorm.report.response import responses
 from evonorm.report.tally import Tally
 
@@ -55,7 +56,7 @@ def funnel_figure(tally: Tally) -> Figure:
     for label, count, series in _ways_out(tally):
         left -= count
         bars.append(Bar(label, left, count, series))
-    if copied := tally.verdicts["scores", None, True]:
+    if copied := tally.verdicts[CandidateVerdict("scores"), True]:
         left -= copied
         bars.append(Bar("scored without training: equal to an earlier one", left, copied, KEPT))
     bars = [Bar("proposed", 0, tally.proposed, KEPT), *bars, Bar("trained to the end and scored", 0, left, KEPT)]
@@ -69,10 +70,10 @@ def _ways_out(tally: Tally) -> list[tuple[str, int, int]]:
     """Label, count and series of each; tests that look at the graph alone come before those that train."""
     counts: Counter[str] = Counter()
     trains: set[str] = set()
-    for (kind, test, untrained), count in tally.verdicts.items():
-        if kind == "rejected":
-            counts[str(test)] += count
-            trains |= set() if untrained else {str(test)}  # such a test can also turn down before the first step
+    for (verdict, untrained), count in tally.verdicts.items():
+        if verdict.kind == "rejected":
+            counts[verdict.label] += count
+            trains |= set() if untrained else {verdict.label}  # such a test can also turn down before the first step
     ways = [
         (f"rejected {'in training' if test in trains else 'without training'}: {test}", counts[test], LOST)
         for test in sorted(counts, key=lambda test: (test in trains, -counts[test], test))
@@ -93,7 +94,7 @@ def progress_figures(runs: list[NamedTally]) -> list[Figure]:
     return figures
 
 
-def _progress_figure(runs: list[NamedTally], curves: dict[str, Progress], anchor: str | None, against: str) -> Figure:
+def _progress_figure(runs: list[NamedTally], curves: dict[str, TopTen], anchor: str | None, against: str) -> Figure:
     lines = []
     for run in runs:
         found, column = curves[run.name], _column(run.tally, anchor)
@@ -129,7 +130,7 @@ def _reference_level(tally: Tally, anchor: str | None) -> dict[str, float]:
     accuracies = tally.references[name]
     if anchor is not None:
         return {name: 100 * accuracies[anchor]} if anchor in accuracies else {}
-    return {name: 100 * sum(accuracies.values()) / len(accuracies)}
+    return {name: 100 * average(accuracies)}
 
 
 def histogram_figures(tally: Tally) -> list[Figure]:

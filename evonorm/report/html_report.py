@@ -41,4 +41,4 @@ def read_tally(runs: Path, name: str) -> tuple[Tally, int]:
 
 def report_html(page: RunPage) -> str:
     values = {"title": page.heading, "page": page, "headings": HEADINGS, "sections": page.sections(), "digests": {}}
-    return render("run.html", values, static=False)
+    return render("run.html", values, served=False)

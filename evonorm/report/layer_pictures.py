@@ -48,4 +48,4 @@ def layer_page(title: str, graph: Graph, formula: str, affine_inside: bool = Fal
         "affine_inside": affine_inside,
         "response": response_picture(graph),
     }
-    return render("layer.html", values, static=False)
+    return render("layer.html", values, served=False)

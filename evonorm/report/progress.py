@@ -12,7 +12,7 @@ PAPER_WINDOW = 2500
 
 
 @dataclass(frozen=True)
-class Progress:
+class TopTen:
     """Curves over `candidates` scored so far; means and spreads (one standard deviation) are (points, anchors + 1).
 
     The last column is the average over the anchors, by which the ten are chosen.
@@ -24,7 +24,7 @@ class Progress:
     spreads: np.ndarray
 
 
-def search_progress(scored: Scored, window: int = PAPER_WINDOW) -> Progress:
+def search_progress(scored: Scored, window: int = PAPER_WINDOW) -> TopTen:
     """The population at any time is the last `window` scored candidates, as in the search itself."""
     columns = np.column_stack([np.nan_to_num(scored.table), scored.averages]) if len(scored) else np.empty((0, 1))
     ends = np.unique(np.linspace(1, len(scored), min(SAMPLES, len(scored))).round().astype(int))
@@ -35,4 +35,4 @@ def search_progress(scored: Scored, window: int = PAPER_WINDOW) -> Progress:
         chosen = np.argpartition(order[start:end], min(TOP, end - start) - 1)[:TOP]
         best[place, : len(chosen)] = columns[start + chosen]
     spent = scored.spent_steps[ends - 1] if len(ends) else ends
-    return Progress(ends, spent, np.nanmean(best, axis=1), np.nanstd(best, axis=1))
+    return TopTen(ends, spent, np.nanmean(best, axis=1), np.nanstd(best, axis=1))

@@ -20,7 +20,7 @@ QUANTILES = 2001  # stand for the distribution; their std is off by 0.1 %
 
 
 @dataclass(frozen=True)
-class Response:
+class ResponseCurve:
     """One curve: the output at each x of a grid, for inputs of this mean and standard deviation."""
 
     mean: float
@@ -29,11 +29,11 @@ class Response:
     y: tuple[float, ...]
 
 
-def responses(graph: Graph, reach: float = 4.0, points: int = 81) -> list[Response]:
+def responses(graph: Graph, reach: float = 4.0, points: int = 81) -> list[ResponseCurve]:
     """The curves for all of STATISTICS, for x from -reach to reach."""
     grid = torch.linspace(-reach, reach, points, dtype=torch.float64)
     return [
-        Response(mean, std, tuple(grid.tolist()), tuple(_output(graph, grid, mean, std).tolist()))
+        ResponseCurve(mean, std, tuple(grid.tolist()), tuple(_output(graph, grid, mean, std).tolist()))
         for mean, std in STATISTICS
     ]
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evonorm.journal import Candidate, Failed, Rejected, Scores, find_run
+from evonorm.journal import Candidate, Failed, Ranked, Rejected, Scores, find_run, leaderboard, readable
 from evonorm.pictures import ON_PAPER, Figure, element, joined
 from evonorm.report.facts import what_was_run
-from evonorm.report.family import readable
 from evonorm.report.figures import funnel_figure
 from evonorm.report.html_report import write_report
 from evonorm.report.run_page import run_page
@@ -39,9 +38,12 @@ class Run:
                 yield _record(candidate)
 
     def top(self, number: int = 10) -> list[dict[str, Any]]:
-        """The records of the best, by average accuracy, references not among them."""
+        """The best functions as `evonorm top` ranks them: by their mean over `runs` runs, references not among them.
+
+        Each is the record of its best run, with the function's mean accuracies in place of that run's.
+        """
         with find_run(self.runs, self.name).reader() as reader:
-            return [_record(candidate) for candidate in reader.best(number)]
+            return [_ranked_record(row) for row in leaderboard(reader, number)]
 
     def candidate(self, index: int) -> Candidate:
         """One candidate with its graph and the whole outcome."""
@@ -87,6 +89,12 @@ class Run:
         )
 
 
+def _ranked_record(row: Ranked) -> dict[str, Any]:
+    means = {f"accuracy.{anchor}": accuracy for anchor, accuracy in row.accuracies.items()}
+    runs = {"runs": row.runs, "rejected_runs": row.rejected_runs}
+    return _record(row.candidate) | {"average": row.average} | means | runs
+
+
 def _record(candidate: Candidate) -> dict[str, Any]:
     proposal, outcome = candidate.proposal, candidate.outcome
     record: dict[str, Any] = {
@@ -99,6 +107,7 @@ def _record(candidate: Candidate) -> dict[str, Any]:
         "kind": "pending",
         "test": None,
         "anchor": None,
+        "reason": None,
         "error": None,
         "average": math.nan,
         "steps": candidate.steps,
@@ -108,7 +117,7 @@ def _record(candidate: Candidate) -> dict[str, Any]:
         record |= {"kind": "scores", "average": outcome.average}
         record |= {f"accuracy.{anchor}": accuracy for anchor, accuracy in outcome.accuracies.items()}
     elif isinstance(outcome, Rejected):
-        record |= {"kind": "rejected", "test": outcome.test, "anchor": outcome.anchor}
+        record |= {"kind": "rejected", "test": outcome.verdict.label, "anchor": outcome.anchor}
     elif isinstance(outcome, Failed):
-        record |= {"kind": "failed", "error": outcome.error}
+        record |= {"kind": "failed", "reason": outcome.reason, "error": outcome.error}
     return record

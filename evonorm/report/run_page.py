@@ -4,10 +4,9 @@ import hashlib
 from dataclasses import dataclass, field
 
 from evonorm.graph import CATALOG, Graph
-from evonorm.journal import Ranked, Reader
+from evonorm.journal import Ledger, Ranked, Reader, Relative, Test, ancestry, average, readable
 from evonorm.pictures import Figure, Markup
 from evonorm.report.facts import duration, population_window, what_was_run
-from evonorm.report.family import Relative, ancestry, readable
 from evonorm.report.figures import (
     NamedTally,
     calibration_figures,
@@ -21,7 +20,6 @@ from evonorm.report.layer_pictures import drawing, formula_picture, response_pic
 from evonorm.report.progress import PAPER_WINDOW
 from evonorm.report.tally import Tally
 from evonorm.report.templates import render_macro
-from evonorm.report.words import why_it_rejects
 
 TOP = 10
 HEADINGS = {
@@ -55,19 +53,6 @@ class Card:
 
 
 @dataclass(frozen=True)
-class LedgerRow:
-    """What one stage on one anchor took."""
-
-    stage: str
-    anchor: str
-    candidates: int
-    rejected: int
-    steps: int
-    duration: str
-    share: float
-
-
-@dataclass(frozen=True)
 class RunPage:
     """One run at one moment. `base` is where its live pages are; a report has none."""
 
@@ -88,7 +73,7 @@ class RunPage:
     anchors: list[str]
     references: dict[str, dict[str, float]]
     reference: str | None
-    ledger: list[LedgerRow] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
     tests: dict[str, str] = field(default_factory=dict)  # that rejected something, in words
 
     @property
@@ -100,9 +85,13 @@ class RunPage:
         known = {name: CATALOG[name].formula for name in self.references if name in CATALOG}
         return {name: formula_picture(Graph.parse(formula)) for name, formula in known.items() if formula}
 
-    @staticmethod
-    def average(accuracies: dict[str, float]) -> float:
-        return sum(accuracies.values()) / len(accuracies)
+    average = staticmethod(average)
+    duration = staticmethod(duration)
+
+    @property
+    def seconds(self) -> float:
+        """Of all stages."""
+        return sum(row.seconds for row in self.ledger.values()) or 1.0
 
     @property
     def figures(self) -> list[Figure]:
@@ -139,7 +128,7 @@ def run_page(
         anchors=_anchors(tally),
         references=tally.references,
         reference=main_reference(tally),
-        ledger=_ledger(tally),
+        ledger=tally.ledger,
         tests=_tests(tally),
     )
 
@@ -154,7 +143,8 @@ def _anchors(tally: Tally) -> list[str]:
 
 
 def _tests(tally: Tally) -> dict[str, str]:
-    found = {test: why_it_rejects(test) for _, test, _ in sorted(tally.verdicts, key=str) if test}
+    rejecting = sorted({verdict for verdict, _ in tally.verdicts if verdict.test}, key=lambda verdict: verdict.label)
+    found = {verdict.label: Test.explain(str(verdict.test)) for verdict in rejecting}
     return {test: words for test, words in found.items() if words}
 
 
@@ -174,19 +164,3 @@ def _card(reader: Reader, ranked: Ranked) -> Card:
         duration=duration(ranked.candidate.seconds),
         ancestry=ancestry(reader, proposal.index),
     )
-
-
-def _ledger(tally: Tally) -> list[LedgerRow]:
-    whole = sum(spent.seconds for spent in tally.ledger.values()) or 1.0
-    return [
-        LedgerRow(
-            stage,
-            anchor,
-            spent.candidates,
-            spent.rejected,
-            spent.steps,
-            duration(spent.seconds),
-            100 * spent.seconds / whole,
-        )
-        for (stage, anchor), spent in tally.ledger.items()
-    ]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evonorm.report.frontier import on_frontier
+from evonorm.search import pareto_front
 
 
 @dataclass
@@ -15,7 +15,7 @@ class Scored:
     indices: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # of the proposals
     spent_steps: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))  # by the whole run until then
     table: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.float32))  # (candidates, anchors)
-    frontier: list[int] = field(default_factory=list)  # rows that no other row beats
+    frontier: list[int] = field(default_factory=list)  # rows that no other row beats; an anchor that is missing is 0
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -37,4 +37,4 @@ class Scored:
         self.indices = np.append(self.indices, indices)
         self.spent_steps = np.append(self.spent_steps, spent_steps)
         self.table = grown
-        self.frontier = [rivals[place] for place in np.flatnonzero(on_frontier(grown[rivals]))]
+        self.frontier = [rivals[place] for place in np.flatnonzero(pareto_front(np.nan_to_num(grown[rivals])))]

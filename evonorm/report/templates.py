@@ -35,10 +35,10 @@ def style_sheet() -> Markup:
     return Markup((PAGES / "style.css").read_text())
 
 
-def render(template: str, values: dict[str, Any], static: bool) -> str:
-    """A whole page. `static` pages link the style sheet that a server has; others carry it inside."""
-    style = "" if static else style_sheet()
-    return _environment().get_template(template).render(**values, static=static, style=style)
+def render(template: str, values: dict[str, Any], served: bool) -> str:
+    """A whole page. `served` ones link the style sheet that the dashboard has; others carry it inside."""
+    style = "" if served else style_sheet()
+    return _environment().get_template(template).render(**values, served=served, style=style)
 
 
 def render_macro(template: str, macro: str, *arguments: Any) -> Markup:
@@ -48,4 +48,4 @@ def render_macro(template: str, macro: str, *arguments: Any) -> Markup:
 
 @functools.cache
 def _module(template: str) -> Any:
-    return _environment().get_template(template).make_module({"static": False, "style": ""})
+    return _environment().get_template(template).make_module({"served": False, "style": ""})

@@ -21,14 +21,13 @@ from evonorm.fitness import (
     ProxyTask,
     QualityRecipe,
     StabilityRecipe,
-    look,
+    accuracy_now,
     number_of_threads,
-    rung_name,
     running_loss,
     screen,
 )
 from evonorm.graph import CATALOG, Graph, sample_graph
-from evonorm.journal import KeptResults, Question
+from evonorm.journal import KeptResults, Question, Test, label
 from evonorm.models import ANCHORS, model_cost
 from evonorm.runner.settings import changed_settings
 from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
@@ -48,7 +47,6 @@ class Level:
     anchors: tuple[str, ...]
     steps: int
     gate: float = 0.0
-    hurdle: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -96,11 +94,11 @@ Train = Callable[[Trial, FitnessRecipe, Path | None, Callable[[int], None]], Cur
 def levels_of(recipe: FitnessRecipe) -> tuple[Level, ...]:
     """The stages of a recipe that compare candidates by accuracy: rungs, quality test, final training."""
     rungs = [
-        Level(rung_name(number), rung.anchors, rung.steps, rung.gate, rung.hurdle)
+        Level(label(Test.RUNG, number), rung.anchors, rung.steps, rung.gate)
         for number, rung in enumerate(recipe.ladder, start=1)
     ]
-    quality = Level("quality", recipe.anchors, recipe.quality.steps, recipe.quality.accuracy)
-    return (*rungs, quality, Level("training", recipe.anchors, recipe.training.steps))
+    quality = Level(Test.QUALITY, recipe.anchors, recipe.quality.steps, recipe.quality.accuracy)
+    return (*rungs, quality, Level(Test.TRAINING, recipe.anchors, recipe.training.steps))
 
 
 def cheap_trials(layers: Sequence[str], recipe: FitnessRecipe, seeds: Sequence[int]) -> list[Trial]:
@@ -252,7 +250,7 @@ def _train(trial: Trial, task: ProxyTask, checkpoint: Path | None, on_step: Call
         if run.advance(step, on_step=after_step) == "non_finite_loss":
             break
         start = time.perf_counter()
-        run.curve.append((step, look(task, step)))
+        run.curve.append((step, accuracy_now(task, step)))
         looking += time.perf_counter() - start
     accuracies = dict(run.curve)
     looks = tuple(

@@ -137,10 +137,7 @@ LEVEL_COLUMNS = [
 
 
 def level_rows(found: Calibration) -> list[Row]:
-    """What a stage costs by itself, and what it would do to the layers that are the best quarter on the target.
-
-    The hurdle is taken among the layers at hand; in a search it is among other candidates, most of them worse.
-    """
+    """What a stage costs by itself, and what it would do to the layers that are the best quarter on the target."""
     best = best_layers({layer: found.on_target(layer) for layer in found.layers})
     rows = []
     for level in found.levels:
@@ -159,15 +156,12 @@ def best_layers(scores: dict[str, float | None]) -> set[str]:
 
 
 def turned_down(found: Calibration, level: Level) -> set[str]:
-    """Who is below the stage's gate on one of its anchors, or below its hurdle on average."""
-    averages = {layer: found.on_level(layer, level) for layer in found.layers}
-    known = {layer: score for layer, score in averages.items() if score is not None}
-    height = float(np.percentile(list(known.values()), level.hurdle)) if known and level.hurdle > 0 else 0.0
+    """Who is below the stage's gate on one of its anchors."""
     return {
         layer
-        for layer, average in known.items()
-        if average < height
-        or any(
+        for layer in found.layers
+        if found.on_level(layer, level) is not None
+        and any(
             (found.score("cheap", layer, [anchor], level.steps, "accuracy") or 0.0) < level.gate
             for anchor in level.anchors
         )

@@ -4,7 +4,20 @@ import time
 from collections import Counter, deque
 from typing import Any, Protocol
 
-from evonorm.journal import Candidate, Failed, Journal, Outcome, Proposal, Reader, Rejected, Scores
+from evonorm.journal import (
+    Candidate,
+    CandidateVerdict,
+    End,
+    Event,
+    Failed,
+    Journal,
+    Origin,
+    Outcome,
+    Proposal,
+    Reader,
+    Scores,
+    StageKey,
+)
 from evonorm.runner.budget import Budget
 from evonorm.runner.evaluation_task import outcome_of
 from evonorm.runner.recipe import Recipe
@@ -25,7 +38,7 @@ class Display(Protocol):
 
 
 class Audience(Protocol):
-    """Who is told about a search: a terminal, or nobody."""
+    """Who is told about a search."""
 
     def say(self, text: str) -> None: ...
 
@@ -34,8 +47,8 @@ class Audience(Protocol):
         ...
 
 
-class Nobody:
-    """Hears and sees nothing."""
+class Silence:
+    """Nobody is told, nothing is shown."""
 
     def say(self, text: str) -> None: ...
 
@@ -59,9 +72,9 @@ class Driver:
         self.budget, self.cache, self.display = budget, cache, display
         self.started = time.monotonic()
         self.left_at_start = self.left()
-        self.verdicts: Counter[str] = Counter()
+        self.verdicts: Counter[CandidateVerdict] = Counter()
         self.in_flight: dict[int, Proposal] = {}
-        self.stages: dict[int, str] = {}  # what those in flight are at
+        self.stages: dict[int, StageKey] = {}  # what those in flight are at
         self.backlog: deque[Proposal] = deque()
         self.attempts: Counter[int] = Counter()
         self.anchors: tuple[str, ...] = ()
@@ -73,7 +86,7 @@ class Driver:
     def take_up(
         self,
         pending: list[Proposal],
-        verdicts: dict[str, int],
+        verdicts: dict[CandidateVerdict, int],
         best: dict[str, float],
         references: list[Candidate],
     ) -> None:
@@ -81,7 +94,7 @@ class Driver:
         self.backlog.extend(pending)
         self.best.update(best)
         self.references.extend(references)
-        self.verdicts.update({verdict: number for verdict, number in verdicts.items() if verdict != "pending"})
+        self.verdicts.update({verdict: number for verdict, number in verdicts.items() if verdict.kind != "pending"})
         self.anchors = self.search.population.anchors
         for reference in references:
             if reference.proposal.name == TIME_REFERENCE and reference.outcome is not None:
@@ -113,9 +126,9 @@ class Driver:
 
     def _ended(self) -> str | None:
         if self.stopping:
-            return "stopped"
+            return End.STOPPED
         if self.seconds_left() == 0:
-            return "minutes"
+            return End.MINUTES
         return self._spent() if not self.in_flight and not self.backlog else None
 
     def _spent(self) -> str | None:
@@ -144,9 +157,9 @@ class Driver:
             proposal = self.search.ask()
             self.journal.add_proposal(proposal)
             if proposal.settled is not None:
-                self.verdicts[verdict_of(proposal.settled)] += 1
+                self.verdicts[proposal.settled.verdict] += 1
             elif proposal.name and self.cache and (known := self.cache.find(proposal)):
-                self.journal.add_event("reference from the cache", {"candidate": proposal.index})
+                self.journal.add_event(Event.REFERENCE_FROM_CACHE, {"candidate": proposal.index})
                 self._settle(proposal, known)
             else:
                 self.backlog.append(proposal)
@@ -164,14 +177,12 @@ class Driver:
             "seed": proposal.seed,
             "threads": self.recipe.threads,
             "fitness": self.recipe.fitness,
-            "hurdles": list(proposal.hurdles),
-            "ceilings": list(proposal.ceilings),
         }
 
     def _hear(self, report: Report) -> None:
         if isinstance(report, WorkerNote):
             if report.kind == "stage":
-                self.stages[report.details["task"]] = report.details["stage"]
+                self.stages[report.details["task"]] = StageKey.from_json(report.details["stage"])
             else:
                 self.journal.add_event(report.kind, report.details)
             return
@@ -191,21 +202,23 @@ class Driver:
         if isinstance(outcome, Scores):
             anchors = tuple(sorted(outcome.accuracies))
             if self.anchors not in ((), anchors):
-                return Failed(f"garbage: scores on {anchors}, the others are on {self.anchors}")
+                return Failed("garbage", f"scores on {anchors}, the others are on {self.anchors}")
             self.anchors = anchors
         return outcome
 
     def _fail(self, proposal: Proposal, outcome: Failed) -> None:
         """Tries once more, then gives the candidate up; a reference that breaks means that nothing can be judged."""
         self.attempts[proposal.index] += 1
-        reason, _, error = outcome.error.partition(": ")
-        self.journal.add_event("attempt failed", {"candidate": proposal.index, "reason": reason, "error": error})
-        if reason == "time":
-            self.journal.add_event("not reproducible", {"why": f"candidate {proposal.index} met its time limit"})
+        body = {"candidate": proposal.index, "reason": outcome.reason, "error": outcome.error}
+        self.journal.add_event(Event.ATTEMPT_FAILED, body)
+        if outcome.reason == "time":
+            self.journal.add_event(Event.NOT_REPRODUCIBLE, {"why": f"candidate {proposal.index} met its time limit"})
         if self.attempts[proposal.index] < ATTEMPTS:
             self.backlog.appendleft(proposal)
-        elif proposal.origin == "reference":
-            self.broken = f"the reference {proposal.name} cannot be evaluated, so nothing can be judged: {error}"
+        elif proposal.origin == Origin.REFERENCE:
+            self.broken = (
+                f"the reference {proposal.name} cannot be evaluated, so nothing can be judged: {outcome.error}"
+            )
         else:
             del self.attempts[proposal.index]
             self._settle(proposal, outcome)
@@ -213,18 +226,11 @@ class Driver:
     def _settle(self, proposal: Proposal, outcome: Outcome) -> None:
         self.journal.add_outcome(proposal.index, outcome)
         self.search.tell(proposal.index, outcome)
-        self.verdicts[verdict_of(outcome)] += 1
-        if proposal.origin == "reference":
+        self.verdicts[outcome.verdict] += 1
+        if proposal.origin == Origin.REFERENCE:
             self.references.append(Candidate(proposal, outcome))
         elif isinstance(outcome, Scores):
             for anchor, accuracy in outcome.accuracies.items():
                 self.best[anchor] = max(accuracy, self.best.get(anchor, 0.0))
         if proposal.name == TIME_REFERENCE:
             self.workers.time_limit = stage_limits(outcome, self.recipe.workers)
-
-
-def verdict_of(outcome: Outcome) -> str:
-    """The heading under which an outcome is counted, as the journal's reader counts it."""
-    if isinstance(outcome, Rejected):
-        return f"rejected: {outcome.test}"
-    return "scores" if isinstance(outcome, Scores) else "failed"

@@ -8,11 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evonorm.fitness import FitnessRecipe, Progress, evaluate
+from evonorm.fitness import FitnessRecipe, evaluate
 from evonorm.graph import CATALOG, Graph
-from evonorm.journal import Failed, KeptResults, Outcome, Question, Rejected, Scores, outcome_from_json, outcome_to_json
+from evonorm.journal import (
+    Failed,
+    KeptResults,
+    Outcome,
+    Progress,
+    Question,
+    Rejected,
+    Scores,
+    Test,
+    outcome_from_json,
+    outcome_to_json,
+    progress_from_json,
+)
 from evonorm.layers import create_layer
-from evonorm.runner.evaluation_task import PERSONS_IDEA, outcome_of
+from evonorm.runner.evaluation_task import LAYER_TASK, outcome_of
 from evonorm.runner.recipe_file import read_recipe_file
 from evonorm.runner.settings import changed_settings, read_settings, settings_to_table
 from evonorm.workers import ProcessWorkers, Task, WorkerNote
@@ -20,7 +32,7 @@ from evonorm.workers import ProcessWorkers, Task, WorkerNote
 Watch = Callable[[str, int, Progress | None], None]  # layer, seed, where it is; None when it is done
 
 
-def nobody(_: str, __: int, ___: Progress | None) -> None:
+def watch_nothing(_: str, __: int, ___: Progress | None) -> None:
     """Watches nothing."""
 
 
@@ -52,7 +64,7 @@ def evaluate_layers(
     recipe: FitnessRecipe,
     seeds: Sequence[int],
     *,
-    watch: Watch = nobody,
+    watch: Watch = watch_nothing,
     kept: KeptResults | None = None,
     test_set: bool = False,
     workers: int = 0,
@@ -110,14 +122,14 @@ def _in_workers(jobs: Jobs, number: int, watch: Watch) -> Iterator[tuple[Evaluat
     workers = ProcessWorkers(min(number, len(every)), threads=every[0].recipe.threads)
     with contextlib.closing(workers):
         for index, job in enumerate(every):
-            workers.submit(Task(index, PERSONS_IDEA, _arguments(job, jobs[job])))
+            workers.submit(Task(index, LAYER_TASK, _arguments(job, jobs[job])))
         left = set(range(len(every)))
         while left:
             for report in workers.wait(0.5):
                 if isinstance(report, WorkerNote):
                     if report.kind == "stage":
                         job = every[report.details["task"]]
-                        watch(job.layer, job.seed, _progress(report.details["stage"]))
+                        watch(job.layer, job.seed, progress_from_json(report.details["stage"]))
                     continue
                 left.remove(report.task)
                 yield every[report.task], outcome_of(report)
@@ -131,11 +143,6 @@ def _arguments(job: Evaluation, place: Path | None) -> dict[str, Any]:
         "test_set": job.test_set,
         "checkpoints": str(place.absolute()) if place else None,
     }
-
-
-def _progress(words: str) -> Progress:
-    stage, anchor, step, steps = words.split("|")
-    return Progress(stage, anchor, int(step), int(steps))
 
 
 def summary_rows(
@@ -159,7 +166,7 @@ def summary_rows(
 
 
 def _average(scores: Scores, anchors: Sequence[str], figure: str) -> float:
-    trained = {stage.anchor: stage.figures for stage in scores.stages if stage.name == "training"}
+    trained = {stage.anchor: stage.figures for stage in scores.stages if stage.name == Test.TRAINING}
     return statistics.fmean(trained[anchor][figure] for anchor in anchors)
 
 
@@ -188,6 +195,6 @@ def _reason(outcome: Outcome) -> str:
             f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}"
             for name, value in outcome.figures.items()
         )
-        return f"rejected by {outcome.test}{f' on {outcome.anchor}' if outcome.anchor else ''} ({figures})"
+        return f"rejected by {outcome.verdict.label}{f' on {outcome.anchor}' if outcome.anchor else ''} ({figures})"
     assert not isinstance(outcome, Scores)
-    return f"failed: {outcome.error}"
+    return f"{outcome}"

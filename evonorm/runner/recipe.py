@@ -10,8 +10,8 @@ from typing import Any
 from evonorm.runner.evaluation_task import PROXY_TASK, checked_fitness
 from evonorm.runner.recipe_file import read_recipe_file
 from evonorm.runner.settings import read_settings, settings_to_table
-from evonorm.search import SearchSettings, reference_graph
-from evonorm.workers import WorkerSettings
+from evonorm.search import SearchRecipe, reference_graph
+from evonorm.workers import WorkerRecipe
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Recipe:
     evaluate: str = PROXY_TASK  # what a worker runs for a candidate, as `module:function`; see docs/search.md
     references: tuple[str, ...] = ("bn-relu", "evonorm-b0")  # judged first, for comparison and for time limits
     fitness: dict[str, Any] = field(default_factory=dict)  # the arguments of `evaluate`, every value written out
-    search: SearchSettings = field(default_factory=SearchSettings)
-    workers: WorkerSettings = field(default_factory=WorkerSettings)
+    search: SearchRecipe = field(default_factory=SearchRecipe)
+    workers: WorkerRecipe = field(default_factory=WorkerRecipe)
 
     def __post_init__(self) -> None:
         if self.seed < 0:

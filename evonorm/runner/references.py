@@ -1,12 +1,11 @@
 """Reference rows: named layers that go through the very same stages as candidates, once per recipe and machine."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from evonorm.journal import KeptResults, Outcome, Proposal, Question, outcome_from_json, outcome_to_json
+from evonorm.journal import KeptResults, Outcome, Proposal, Question, StageKey, outcome_from_json, outcome_to_json
 from evonorm.runner.recipe import Recipe
-from evonorm.workers import WorkerSettings
+from evonorm.workers import Announced, TimeLimit, WorkerRecipe
 
 TIME_REFERENCE = "bn-relu"
 STARTING_SECONDS = 120.0  # for a fresh worker's imports and data
@@ -32,17 +31,16 @@ class ReferenceCache:
         return {"what": "reference", "layer": proposal.name, "seed": proposal.seed, **self._here}
 
 
-def stage_limits(reference: Outcome, settings: WorkerSettings) -> Callable[[str | None], float]:
+def stage_limits(reference: Outcome, settings: WorkerRecipe) -> TimeLimit:
     """Seconds that a stage may take: some times what the reference needed for it.
 
     A stage that the reference never reached, and the time before the first stage, may take as long as all together.
     """
-    seconds = {f"{stage.name} {stage.anchor}": stage.seconds for stage in reference.stages}
+    seconds = {stage.key: stage.seconds for stage in reference.stages}
     all_together = max(settings.least_seconds, settings.slowest * sum(seconds.values())) + STARTING_SECONDS
 
-    def limit(stage: str | None) -> float:
-        if stage is None or stage not in seconds:
-            return all_together
-        return max(settings.least_seconds, settings.slowest * seconds[stage])
+    def limit(stage: Announced | None) -> float:
+        needed = seconds.get(StageKey.from_json(stage)) if stage else None
+        return all_together if needed is None else max(settings.least_seconds, settings.slowest * needed)
 
     return limit

@@ -5,32 +5,31 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from evonorm.graph import Graph
-from evonorm.journal import Candidate, Journal, Reader, Rejected, RunFolder, RunLock
+from evonorm.fitness import create_screen
+from evonorm.journal import Candidate, End, Event, Journal, Reader, RunFolder, RunLock, gone_settings
 from evonorm.runner.budget import Budget
-from evonorm.runner.driver import Audience, Driver, Nobody
+from evonorm.runner.driver import Audience, Driver, Silence
 from evonorm.runner.evaluation_task import PROXY_TASK, data_used
 from evonorm.runner.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.runner.recipe_file import find_recipe
 from evonorm.runner.references import ReferenceCache
 from evonorm.runner.settings import settings_to_table
 from evonorm.runner.surroundings import surroundings
-from evonorm.search import Search, reject_without_training
-from evonorm.workers import WorkerSettings, create_workers, end_leftovers
+from evonorm.search import Search
+from evonorm.workers import WorkerRecipe, create_workers, end_leftovers, process_start_time
 
-NOBODY = Nobody()
+SILENCE = Silence()
 
 
 def start_search(
     folder: RunFolder,
     recipe: Recipe,
     budget: Budget,
-    audience: Audience = NOBODY,
+    audience: Audience = SILENCE,
     recipe_file: Path | None = None,
 ) -> str:
     """Begins a run under a name that is not taken; returns why it ended."""
@@ -64,9 +63,9 @@ def refuse_taken(folder: RunFolder) -> None:
 def resume_search(
     folder: RunFolder,
     budget: Budget,
-    audience: Audience = NOBODY,
+    audience: Audience = SILENCE,
     recipe_file: Path | None = None,
-    workers: WorkerSettings | None = None,
+    workers: WorkerRecipe | None = None,
 ) -> str:
     """Goes on where the journal ends, under any commit; other bounds and other workers may be given."""
     with folder.reader() as reader:
@@ -83,7 +82,14 @@ def resume_search(
 
 
 def stored_recipe(reader: Reader) -> Recipe:
-    return recipe_from_table(reader.header()["recipe"], f"the recipe in {reader.path}")
+    """The recipe that the run was begun with; it cannot go on where it used what is gone from evonorm."""
+    header = reader.header()
+    if gone := gone_settings(header["recipe"]):
+        raise ValueError(
+            f"{reader.path} was made with {', '.join(gone)}, which evonorm no longer has: it can be read, and go on"
+            f" under commit {header.get('commit')} alone."
+        )
+    return recipe_from_table(header["recipe"], f"the recipe in {reader.path}")
 
 
 def _run_session(
@@ -92,7 +98,7 @@ def _run_session(
     budget: Budget,
     journal: Journal,
     audience: Audience,
-    worker_settings: WorkerSettings | None = None,
+    worker_settings: WorkerRecipe | None = None,
 ) -> str:
     search = create_search(recipe)
     here = surroundings()
@@ -102,7 +108,8 @@ def _run_session(
         pending = search.restore(reader.candidates("index" if recipe.search.order == "strict" else "arrival"))
         _tell_of_another_commit(reader, here, audience)
         with journal.transaction():
-            journal.add_event("session started", {"pid": os.getpid(), "budget": budget.to_json(), **here})
+            process = {"pid": os.getpid(), "started": process_start_time(os.getpid())}
+            journal.add_event(Event.SESSION_STARTED, {**process, "budget": budget.to_json(), **here})
         workers = create_workers(worker_settings or recipe.workers, recipe.threads, folder.worker_log)
         stack.callback(workers.close)
         display = audience.watch(reader, folder.name)
@@ -114,37 +121,14 @@ def _run_session(
         with _stopped_by_signals(driver, folder):
             ended = driver.run()
         with journal.transaction():
-            journal.add_event("session ended", {"why": ended})
-            if ended == "minutes":
-                journal.add_event("not reproducible", {"why": "the clock decided how far it went"})
+            journal.add_event(Event.SESSION_ENDED, {"why": ended})
+            if ended == End.MINUTES:
+                journal.add_event(Event.NOT_REPRODUCIBLE, {"why": "the clock decided how far it went"})
     return ended
 
 
 def create_search(recipe: Recipe) -> Search:
-    """The recipe's search with its screen: by form alone as the paper's would be, or with every free check."""
-    settings = recipe.search
-    rungs = recipe.fitness.get("ladder", ())
-    percentiles = tuple(rung.get("hurdle", 0.0) for rung in rungs)
-    gives_up = tuple(rung.get("give_up", False) for rung in rungs)
-    if not settings.free_checks:
-        screen = partial(reject_without_training, batch_ops=settings.batch_ops)
-        return Search(settings, recipe.seed, screen, recipe.references, percentiles=percentiles, gives_up=gives_up)
-    from evonorm.fitness import reject_by_depth  # these bring torch in, which takes seconds
-    from evonorm.fitness import screen as check
-
-    def rejected(graph: Graph) -> Rejected | None:
-        screened = check(graph, settings.batch_ops)
-        return screened.rejected or (reject_by_depth(graph) if settings.depth_check else None)
-
-    return Search(
-        settings,
-        recipe.seed,
-        rejected,
-        recipe.references,
-        lambda graph: check(graph, settings.batch_ops).fingerprint,
-        percentiles,
-        gives_up,
-    )
+    return Search(recipe.search, recipe.seed, create_screen(recipe.search), recipe.references)
 
 
 def settled(candidates: list[Candidate]) -> list[Candidate]:
@@ -152,7 +136,7 @@ def settled(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def _last_budget(reader: Reader) -> Budget:
-    sessions = reader.events("session started")
+    sessions = reader.events(Event.SESSION_STARTED)
     return Budget(**sessions[-1][1]["budget"]) if sessions else Budget()
 
 
@@ -162,11 +146,11 @@ def _end_leftover_workers(reader: Reader, journal: Journal) -> None:
     killed = end_leftovers([(pid, start) for pid, start in started if start])
     if killed:
         with journal.transaction():
-            journal.add_event("leftover workers ended", {"pids": killed})
+            journal.add_event(Event.LEFTOVERS_ENDED, {"pids": killed})
 
 
 def _tell_of_another_commit(reader: Reader, here: dict[str, Any], audience: Audience) -> None:
-    sessions = reader.events("session started")
+    sessions = reader.events(Event.SESSION_STARTED)
     before = sessions[-1][1]["commit"] if sessions else reader.header()["commit"]
     if before != here["commit"]:
         audience.say(

@@ -1,10 +1,9 @@
 """Decides which graph to try next. Numbers and graphs only, no tensors.
 
 Read `evolution.py` first; `tournament.py` picks parents, `population.py` forgets the old ones, `random_search.py` is
-the paper's baseline. `search.py` is the interface `ask` / `tell` with its two orders, `settings.py` the recipe's table,
-`screen.py` what is turned down without a worker. `proposals.py` is where graphs come from, `start.py` what a search may
-begin with, `functions.py` what equal ones share, `hurdles.py` how high a candidate must reach on a ladder of fidelity,
-`ceilings.py` when it is too far behind.
+the paper's baseline. `search.py` is the interface `ask` / `tell` with its two orders, `recipe.py` the recipe's table,
+`screening.py` what is known of a graph before a worker sees it. `proposals.py` is where graphs come from,
+`known_functions.py` what equal ones share.
 """
 
 from evonorm.journal import Proposal as Proposal
@@ -13,9 +12,11 @@ from evonorm.search.population import Member as Member
 from evonorm.search.population import Population as Population
 from evonorm.search.proposals import different_child as different_child
 from evonorm.search.random_search import RandomSearch as RandomSearch
-from evonorm.search.screen import reject_without_training as reject_without_training
+from evonorm.search.recipe import SearchRecipe as SearchRecipe
+from evonorm.search.screening import Screen as Screen
+from evonorm.search.screening import Screened as Screened
+from evonorm.search.screening import reject_by_form as reject_by_form
 from evonorm.search.search import Search as Search
 from evonorm.search.search import reference_graph as reference_graph
-from evonorm.search.settings import SearchSettings as SearchSettings
 from evonorm.search.tournament import pareto_front as pareto_front
 from evonorm.search.tournament import tournament_winner as tournament_winner

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from evonorm.graph import Graph
+from evonorm.journal import Origin, Test
 from evonorm.search.population import Member, Population
-from evonorm.search.proposals import Fingerprint, different_child, fresh_graph, no_fingerprint
-from evonorm.search.settings import SearchSettings
+from evonorm.search.proposals import different_child, fresh_graph
+from evonorm.search.recipe import SearchRecipe
+from evonorm.search.screening import Screen, accept_all
 from evonorm.search.tournament import tournament_winner
 
-STEPPING_STONE = "free:bends"  # the test that turns down what normalizes and lacks only a nonlinearity
+STEPPING_STONE = Test.BENDS  # turns down what normalizes and lacks only a nonlinearity
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class Draft:
     """A graph to try and where it comes from."""
 
     graph: Graph
-    origin: str
+    origin: Origin
     parents: tuple[int, ...] = ()
 
 
@@ -31,15 +33,15 @@ class Evolution:
     is all that they lack.
     """
 
-    settings: SearchSettings
-    fingerprint: Fingerprint = no_fingerprint
+    settings: SearchRecipe
+    screen: Screen = accept_all
 
     def propose(self, population: Population, rng: np.random.Generator) -> Draft:
         if rng.random() < self.settings.fresh_share or not (len(population) or population.stones):
-            return Draft(fresh_graph(self.settings, rng), "random")
+            return Draft(fresh_graph(self.settings, rng), Origin.RANDOM)
         parent = self._parent(population, rng)
-        child = different_child(parent.graph, parent.function, rng, self.settings, self.fingerprint)
-        return Draft(child, "mutation", (parent.index,))
+        child = different_child(parent.graph, parent.function, rng, self.settings, self.screen)
+        return Draft(child, Origin.MUTATION, (parent.index,))
 
     def _parent(self, population: Population, rng: np.random.Generator) -> Member:
         if population.stones and len(population) < self.settings.smallest_tournament:

@@ -1,30 +1,21 @@
-"""Where graphs come from: the paper's generator and mutation, and our variants that waste less.
+"""Where graphs come from: the paper's generator and mutation, and a variant that wastes less.
 
 A sixth to a third of two-mutation children compute what their parent computes: the mutated node was dead, or nothing
 followed from it. Training such a child again tells nothing, so it is drawn anew.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
-from evonorm.graph import Graph, mutate, sample_graph, sample_live_graph
-from evonorm.search.settings import SearchSettings
-
-Fingerprint = Callable[[Graph], str | None]  # equal for equal functions; None where the free checks turn the graph down
-
-
-def no_fingerprint(_: Graph) -> None:
-    return None
+from evonorm.graph import Graph, mutate, sample_graph
+from evonorm.search.recipe import SearchRecipe
+from evonorm.search.screening import Screen
 
 
-def fresh_graph(settings: SearchSettings, rng: np.random.Generator) -> Graph:
-    """A random graph of the generator that the recipe asks for."""
-    sample = sample_live_graph if settings.generator == "live" else sample_graph
-    return sample(rng, settings.nodes, settings.batch_ops)
+def fresh_graph(settings: SearchRecipe, rng: np.random.Generator) -> Graph:
+    return sample_graph(rng, settings.nodes, settings.batch_ops)
 
 
-def mutated(parent: Graph, rng: np.random.Generator, settings: SearchSettings) -> Graph:
+def mutated(parent: Graph, rng: np.random.Generator, settings: SearchRecipe) -> Graph:
     """The parent after the recipe's number of mutations (two in the paper)."""
     for _ in range(settings.mutations):
         parent = mutate(parent, rng, settings.batch_ops)
@@ -35,13 +26,13 @@ def different_child(
     parent: Graph,
     function: str | None,
     rng: np.random.Generator,
-    settings: SearchSettings,
-    fingerprint: Fingerprint,
+    settings: SearchRecipe,
+    screen: Screen,
 ) -> Graph:
     """A child that is not its parent's `function`; after the recipe's attempts the last one, whatever it is."""
     child = mutated(parent, rng, settings)
     for _ in range(settings.attempts - 1):
-        if fingerprint(child) != function:
+        if screen(child).fingerprint != function:
             break
         child = mutated(parent, rng, settings)
     return child

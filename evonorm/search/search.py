@@ -1,28 +1,18 @@
 """The interface of every search: `ask()` for a proposal, `tell()` what came of it; and who may know what when."""
 
 import hashlib
-from collections.abc import Callable, Iterable
-from functools import cached_property
+from collections.abc import Iterable
 
 import numpy as np
 
-from evonorm.graph import CATALOG, Graph, graph_of, with_dead_nodes
-from evonorm.journal import Candidate, Outcome, Proposal, Rejected, Scores
-from evonorm.search.ceilings import NEVER_STOPPED, Ceilings
-from evonorm.search.evolution import STEPPING_STONE, Draft, Evolution
-from evonorm.search.functions import DUPLICATE, KnownFunctions
-from evonorm.search.hurdles import Hurdles
+from evonorm.graph import CATALOG, Graph, graph_of
+from evonorm.journal import Candidate, Origin, Outcome, Proposal, Rejected, Scores, Test
+from evonorm.search.evolution import STEPPING_STONE, Evolution
+from evonorm.search.known_functions import KnownFunctions
 from evonorm.search.population import Population
-from evonorm.search.proposals import Fingerprint, no_fingerprint
 from evonorm.search.random_search import RandomSearch
-from evonorm.search.settings import SearchSettings
-from evonorm.search.start import ENUMERATED, small_survivors
-
-Screen = Callable[[Graph], Rejected | None]
-
-
-def accept_all(_: Graph) -> None:
-    return None
+from evonorm.search.recipe import SearchRecipe
+from evonorm.search.screening import Screen, accept_all
 
 
 class Search:
@@ -30,41 +20,33 @@ class Search:
 
     In strict order the t-th trained candidate knows the outcomes up to the (t - lag)-th and no others, taken in by
     number, so that the same seed gives the same search whatever the number and speed of the workers. In arrival order
-    it knows all that came in. What `screen` turns down, and equal functions whose score is known (`fingerprint` tells
-    them), are settled inside `ask` and do not count for the lag.
-    The first proposals are the references, which never enter the population. `percentiles` are the hurdles of a
-    ladder, and `gives_up` says on which of its rungs a run may be stopped half-way.
+    it knows all that came in. What `screen` turns down, and equal functions whose score is known, are settled inside
+    `ask` and do not count for the lag.
+    The first proposals are the references, which never enter the population.
     """
 
     def __init__(
         self,
-        settings: SearchSettings,
+        settings: SearchRecipe,
         seed: int,
         screen: Screen = accept_all,
         references: tuple[str, ...] = (),
-        fingerprint: Fingerprint = no_fingerprint,
-        percentiles: tuple[float, ...] = (),
-        gives_up: tuple[bool, ...] = (),
     ) -> None:
         self.settings = settings
         self.seed = seed
         self.screen = screen
         self.references = references
-        self.fingerprint = fingerprint
         self.method: Evolution | RandomSearch = (
-            Evolution(settings, fingerprint) if settings.method == "evolution" else RandomSearch(settings)
+            Evolution(settings, screen) if settings.method == "evolution" else RandomSearch(settings)
         )
         self.population = Population(settings.window, settings.genotypes_per_function)
         self.functions = KnownFunctions(settings.runs_per_function)
-        self.hurdles = Hurdles(percentiles, settings.window)
-        self.ceilings = Ceilings(gives_up)
         self.proposed = 0  # every proposal
         self.sent = 0  # those that went on to a worker, references included
         self.known = 0  # outcomes of those that the population has taken in
         self.known_steps = 0  # training steps in these
         self._waiting: dict[int, Proposal] = {}  # sent and not yet known, in the order of proposals
         self._told: dict[int, Outcome] = {}
-        self._started = settings.start == "random"  # whether what it begins with has all been proposed
 
     @property
     def candidates(self) -> int:
@@ -82,7 +64,7 @@ class Search:
         if index < len(self.references):
             name = self.references[index]
             proposal = Proposal(
-                index, reference_graph(name), "reference", self._evaluation_seed(index), (), self.known, name
+                index, reference_graph(name), Origin.REFERENCE, self._evaluation_seed(index), (), self.known, name
             )
         else:
             proposal = self._propose(index)
@@ -90,12 +72,12 @@ class Search:
         return proposal
 
     def _propose(self, index: int) -> Proposal:
-        draft = self._draft(index)
+        draft = self.method.propose(self.population, np.random.default_rng([self.seed, index]))
         screened = self.screen(draft.graph)
-        told_apart = screened is None or screened.test == STEPPING_STONE
-        function = self.fingerprint(draft.graph) if told_apart else None
-        settled: Rejected | Scores | None = screened
-        if function is not None and screened is None:
+        settled: Rejected | Scores | None = screened.rejected
+        told_apart = screened.rejected is None or screened.rejected.test == STEPPING_STONE
+        function = screened.fingerprint if told_apart else None
+        if function is not None and screened.rejected is None:
             settled = self.functions.settle(function, self.population.is_elite) or self._in_training(function)
         return Proposal(
             index,
@@ -106,40 +88,14 @@ class Search:
             self.known,
             rejected=settled if isinstance(settled, Rejected) else None,
             function=function,
-            hurdles=self._hurdles(function) if settled is None else (),
             reused=settled if isinstance(settled, Scores) else None,
-            ceilings=self._ceilings(index, function) if settled is None else (),
         )
 
     def _in_training(self, function: str) -> Rejected | None:
         """Turns down the twin of a candidate whose outcome may not be known yet, where equal functions share theirs."""
         twins = (index for index, proposal in self._waiting.items() if proposal.function == function)
         twin = next(twins, None) if self.settings.runs_per_function else None
-        return None if twin is None else Rejected(DUPLICATE, None, {"in_training": twin})
-
-    def _draft(self, index: int) -> Draft:
-        rng, number = np.random.default_rng([self.seed, index]), index - len(self.references)
-        if not self._started and number < len(self._start):
-            graph = with_dead_nodes(self._start[number], rng, self.settings.nodes, self.settings.batch_ops)
-            return Draft(graph, ENUMERATED)
-        return self.method.propose(self.population, rng)
-
-    @cached_property
-    def _start(self) -> list[Graph]:
-        """What the search begins with. A session that goes on after that never asks for it."""
-        size, batch_ops = self.settings.start_size, self.settings.batch_ops
-        return small_survivors(size, batch_ops, lambda graph: self.screen(graph) is None, self.fingerprint, self.seed)
-
-    def _hurdles(self, function: str | None) -> tuple[float, ...]:
-        """None for another run of a function that got through: its average is what is wanted, good or bad."""
-        return () if function in self.functions else self.hurdles.heights()
-
-    def _ceilings(self, index: int, function: str | None) -> tuple[float, ...]:
-        """None where nobody can be stopped yet, for another run of a function, and for every few candidates."""
-        if function in self.functions or index % NEVER_STOPPED == 0:
-            return ()
-        losses = self.ceilings.losses()
-        return losses if any(losses) else ()
+        return None if twin is None else Rejected(Test.DUPLICATE, None, {"in_training": twin})
 
     def tell(self, index: int, outcome: Outcome) -> None:
         """What came of a proposal that went to a worker, in any order."""
@@ -165,7 +121,6 @@ class Search:
 
     def _register(self, proposal: Proposal) -> None:
         self.proposed = max(self.proposed, proposal.index + 1)
-        self._started = self._started or proposal.origin not in ("reference", ENUMERATED)
         if proposal.settled is None:
             self.sent += 1
             self._waiting[proposal.index] = proposal
@@ -190,10 +145,7 @@ class Search:
         known = self.functions.learn(proposal.function, outcome) if proposal.function else None
         if proposal.function and known and known.runs > 1:
             self.population.rescore(proposal.function, known.accuracies)
-        if proposal.origin != "reference" and not (known and known.runs > 1):
-            self.hurdles.learn(outcome)
-            self.ceilings.learn(outcome)
-        if isinstance(outcome, Scores) and proposal.origin != "reference":
+        if isinstance(outcome, Scores) and proposal.origin != Origin.REFERENCE:
             accuracies = known.accuracies if known else outcome.accuracies
             self.population.add(index, proposal.graph, accuracies, proposal.function)
 

@@ -3,10 +3,10 @@
 import numpy as np
 
 from evonorm.search.population import Member, Population
-from evonorm.search.settings import SearchSettings
+from evonorm.search.recipe import SearchRecipe
 
 
-def tournament_winner(population: Population, settings: SearchSettings, rng: np.random.Generator) -> Member:
+def tournament_winner(population: Population, settings: SearchRecipe, rng: np.random.Generator) -> Member:
     """The winner among a random subset: a random one of its Pareto frontier, or the best average.
 
     Either way a random one among equals.

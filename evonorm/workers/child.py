@@ -62,11 +62,18 @@ def read_tasks(tasks: "queue.SimpleQueue[bytes]") -> None:
 def run(task: dict[str, Any], results: int) -> None:
     try:
         function = load_function(task["function"])
-        result = function(task["arguments"], lambda stage: send(results, {"task": task["id"], "stage": stage}))
+        result = function(
+            task["arguments"], lambda stage: send(results, {"task": task["id"], "stage": as_stage(stage)})
+        )
         answer = json.dumps({"task": task["id"], "result": result})
     except Exception:
         answer = json.dumps({"task": task["id"], "error": what_was_raised()})
     write(results, answer)
+
+
+def as_stage(stage: Any) -> dict[str, Any]:
+    """What a task announces, as an object."""
+    return stage if isinstance(stage, dict) else {"name": str(stage)}
 
 
 def what_was_raised() -> str:

@@ -1,12 +1,17 @@
 """What the driver knows of workers. Made for long-lived actors that pull work, on this machine or on others.
 
 A task's function is `function(arguments, announce)`: it gets the JSON arguments, calls `announce(stage)` when a stage
-begins, and returns something that JSON can say. A worker never retries: that is the driver's decision.
+begins (with a JSON object, or just the stage's name), and returns something that JSON can say. A worker never retries:
+that is the driver's decision.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
+
+# "lost" is for workers elsewhere: the machine is gone, and with it what it was doing
+Reason = Literal["error", "crash", "time", "memory", "garbage", "lost"]
+Announced = dict[str, Any]  # the stage that a task is at: a flat JSON object that has at least a name
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Broken:
     """The function raised, or its worker died, hung, ate the memory or answered with garbage."""
 
     task: int
-    reason: str  # "error", "crash", "time", "memory" or "garbage"
+    reason: Reason
     error: str
 
 
@@ -44,10 +49,10 @@ class WorkerNote:
 
 
 Report = Finished | Broken | WorkerNote
-TimeLimit = Callable[[str | None], float | None]  # seconds for a stage (None: before the first), None: no limit
+TimeLimit = Callable[[Announced | None], float | None]  # seconds for a stage (None: before the first), None: no limit
 
 
-def no_limit(_: str | None) -> None:
+def no_limit(_: Announced | None) -> None:
     return None
 
 

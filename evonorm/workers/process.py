@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from evonorm.workers import child
-from evonorm.workers.interface import Task
+from evonorm.workers.interface import Announced, Task
 
 LONGEST_LINE = 64 * 2**20
 THREAD_VARIABLES = (
@@ -29,7 +29,7 @@ class WorkerProcess:
     def __init__(self, place: int, cores: list[int], threads: int, log: IO[bytes]) -> None:
         self.place = place
         self.task: Task | None = None
-        self.stage: str | None = None
+        self.stage: Announced | None = None
         self.stage_seconds = 0.0  # as its keeper counts them
         self._buffer = b""
         self.results, results_end = os.pipe()
@@ -76,7 +76,7 @@ class WorkerProcess:
         if not isinstance(message, dict):
             raise ValueError(f"not a message: {line[:200]!r}")  # noqa: TRY004 (a wrong value on the pipe, not a bug)
         if "stage" in message:
-            self.stage, self.stage_seconds = str(message["stage"]), 0.0
+            self.stage, self.stage_seconds = child.as_stage(message["stage"]), 0.0
         return message
 
     def memory(self) -> int:

@@ -7,8 +7,9 @@ import time
 from collections import deque
 from pathlib import Path
 
+from evonorm.workers.child import as_stage
 from evonorm.workers.cores import Cores
-from evonorm.workers.interface import Broken, Finished, Report, Task, TimeLimit, WorkerNote, no_limit
+from evonorm.workers.interface import Announced, Broken, Finished, Reason, Report, Task, TimeLimit, WorkerNote, no_limit
 from evonorm.workers.process import WorkerProcess
 
 LOOK_EVERY = 0.25  # seconds between looks at clocks and memory
@@ -97,7 +98,9 @@ class ProcessWorkers:
             return
         for message in messages:
             if "stage" in message:
-                self._reports.append(WorkerNote("stage", {"task": message.get("task"), "stage": message["stage"]}))
+                self._reports.append(
+                    WorkerNote("stage", {"task": message.get("task"), "stage": as_stage(message["stage"])})
+                )
             elif worker.task is not None and message.get("task") == worker.task.id:
                 self._reports.append(_answer(worker.task.id, message))
                 worker.task = None
@@ -109,12 +112,11 @@ class ProcessWorkers:
             worker.stage_seconds += passed
             limit = self.time_limit(worker.stage) if worker.task else None
             if limit is not None and worker.stage_seconds > limit:
-                where = f"in stage {worker.stage}" if worker.stage else "before its first stage"
-                self._replace(worker, "time", f"longer than {limit:.3g} s {where}")
+                self._replace(worker, "time", f"longer than {limit:.3g} s {_where(worker.stage)}")
             elif worker.memory() > self.memory:
                 self._replace(worker, "memory", f"more than {self.memory / 2**30:.3g} GB of memory")
 
-    def _replace(self, worker: WorkerProcess, reason: str, error: str) -> None:
+    def _replace(self, worker: WorkerProcess, reason: Reason, error: str) -> None:
         worker.kill()
         self._selector.unregister(worker.results)
         worker.close()
@@ -130,6 +132,12 @@ def _answer(task: int, message: dict[str, object]) -> Report:
     if "result" not in message:
         return Broken(task, "garbage", f"an answer without a result: {str(message)[:200]}")
     return Finished(task, message["result"])
+
+
+def _where(stage: Announced | None) -> str:
+    if stage is None:
+        return "before its first stage"
+    return f"in stage {' '.join(str(word) for word in stage.values() if word is not None)}"
 
 
 def _machine_memory_gb() -> float:

@@ -15,8 +15,9 @@ from collections import Counter
 import numpy as np
 from rich.console import Console
 
-from evonorm.fitness import READS_X, FitnessRecipe, ProxyTask, QualityRecipe, number_of_threads, passes_quality, screen
+from evonorm.fitness import FitnessRecipe, ProxyTask, QualityRecipe, number_of_threads, passes_quality, screen
 from evonorm.graph import Graph, sample_graph
+from evonorm.journal import Test
 from evonorm.runner import KNOWN_LAYERS
 from evonorm.training import TrainingRecipe
 
@@ -30,7 +31,7 @@ def rejected_graphs(count: int, rng: np.random.Generator) -> list[tuple[str, Gra
     while len(found) < count:
         graph = sample_graph(rng)
         rejected = screen(graph).rejected
-        if rejected is not None and rejected.test != READS_X:
+        if rejected is not None and rejected.test != Test.READS_X:
             found.append((rejected.test, graph))
     return found
 

@@ -14,10 +14,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from evonorm.fitness import BENDS, DEPTH_SIGNAL, FREE_CHECKS, reject_by_depth, screen
-from evonorm.graph import Graph, sample_graph, sample_live_graph
+from evonorm.fitness import reject_by_depth, screen
+from evonorm.graph import Graph, sample_graph
+from evonorm.journal import DEPTH_CHECKS, FREE_CHECKS
 from evonorm.runner import mutant_of_known
-from evonorm.search import SearchSettings
+from evonorm.search import SearchRecipe
 
 Generator = Callable[[np.random.Generator], Graph]
 
@@ -49,11 +50,10 @@ class Funnel:
 
 
 def generators() -> dict[str, Generator]:
-    """Who proposes: the paper, ours, and the paper's two mutations of a known layer, once or until it differs."""
+    """Who proposes: the paper's generator, and its two mutations of a known layer, once or until it differs."""
     return {
         "paper's generator": sample_graph,
-        "live generator": sample_live_graph,
-        "mutants of known layers": partial(mutant_of_known, settings=SearchSettings()),
+        "mutants of known layers": partial(mutant_of_known, settings=SearchRecipe()),
         "mutants until different": mutant_of_known,
     }
 
@@ -98,7 +98,7 @@ def funnel_table(funnels: dict[str, Funnel]) -> Table:
         add(f"rejected by {check}", partial(_rejected_share, check))
     add("survivors", lambda f: f"{f.survivors / f.proposals:.1%}")
     add("distinct functions", lambda f: f"{f.distinct} ({f.distinct / f.proposals:.1%})")
-    for check in (BENDS, DEPTH_SIGNAL):
+    for check in DEPTH_CHECKS:
         add(f"of these rejected by {check}", partial(_shallow_share, check))
     add("ms a proposal, mean", lambda f: f"{np.mean(f.milliseconds):.2f}")
     add("ms a proposal, 99th percentile", lambda f: f"{np.percentile(f.milliseconds, 99):.2f}")

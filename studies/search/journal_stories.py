@@ -23,7 +23,7 @@ import numpy as np
 from evonorm.journal import Candidate, Outcome, Reader, Rejected, RunFolder, Scores
 from evonorm.pictures import markdown_table
 from evonorm.runner import correlate
-from evonorm.search import Population, SearchSettings, tournament_winner
+from evonorm.search import Population, SearchRecipe, tournament_winner
 
 TOURNAMENTS = 5000
 
@@ -107,7 +107,7 @@ def selection_rows(scores: Sequence[Scores], criteria: Sequence[Literal["pareto"
     percentiles = 100 * (table[:, None] >= table).mean(axis=1)  # (candidates, anchors)
     rows = []
     for criterion in criteria:
-        settings = replace(SearchSettings(), criterion=criterion, smallest_tournament=8)
+        settings = replace(SearchRecipe(), criterion=criterion, smallest_tournament=8)
         rng = np.random.default_rng(0)
         winners = [tournament_winner(population, settings, rng).index for _ in range(TOURNAMENTS)]
         means = percentiles[winners].mean(axis=0)

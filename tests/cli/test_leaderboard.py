@@ -60,7 +60,7 @@ def test_reused_scores_are_no_runs(reader):
 
 
 def test_a_rejected_run_counts_as_zero_and_is_told(reader):
-    rejected, broken = Rejected("quality", "a", {}), Failed("crash")
+    rejected, broken = Rejected("quality", "a", {}), Failed("crash", "it died")
     rows = [(X, "x", scores(0.4, 0.2), False), (X, "x", rejected, False), (X, "x", broken, False)]
     with reader(*rows, (TANH, "tanh", rejected, False)) as journal:
         (row,) = leaderboard(journal, 5)

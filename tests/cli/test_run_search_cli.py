@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from evonorm.cli import main
-from evonorm.journal import RunFolder, journal_digest
+from evonorm.journal import CandidateVerdict, RunFolder, journal_digest
 from evonorm.layers import NormAct
 
 RECIPE = """
@@ -187,7 +187,7 @@ def test_a_full_disk_ends_the_run_cleanly(place, evonorm):
     assert "Traceback" not in text
     folder = RunFolder(place / "runs", "full")
     with folder.reader() as reader:
-        done = reader.verdicts()["scores"]
+        done = reader.verdicts()[CandidateVerdict("scores")]
         assert done > 5
     bound = 3 * done
     assert evonorm("resume", "full", "--candidates", bound)[0] == 0

@@ -3,10 +3,12 @@ from types import SimpleNamespace
 
 from evonorm.cli import search_display
 from evonorm.cli.search_display import count_line, time_line
+from evonorm.journal import CandidateVerdict
 
 
 def driver(**changes):
-    verdicts = {"scores": 12, "rejected: free:reads-x": 1000, "rejected: free:bends": 234, "rejected: rung 1": 5}
+    rejected = {CandidateVerdict("rejected", "free:reads-x"): 1000, CandidateVerdict("rejected", "free:bends"): 234}
+    verdicts = {CandidateVerdict("scores"): 12, **rejected, CandidateVerdict("rejected", "rung", 1): 5}
     values = {
         "started": 0.0,
         "seconds_left": lambda: None,

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import evonorm
-from evonorm.journal import Journal, Reader
-from evonorm.report import family
+from evonorm.journal import Journal, Reader, Scores, family, find_run
 
 pytest.importorskip("starlette", reason="the dashboard needs the extra 'report'")
 from starlette.testclient import TestClient
@@ -75,6 +74,17 @@ def test_every_link_leads_somewhere(client):
             left += [a["href"] for tag, a in tags if tag in ("a", "link") and a.get("href", "").startswith("/")]
     assert any("/candidates/" in address for address in seen)
     assert any(address.endswith(".csv") for address in seen)
+
+
+def test_the_best_average_of_a_run_is_not_that_of_a_reference(client, runs):
+    """Of what the search has found; nothing, as long as it has found nothing."""
+    for name, share in (("nothing-yet", 0.0), ("something", 0.5)):
+        write_run(runs, name, 12, scored_share=share)
+    rows = {row.split("<")[0]: row for row in client.get("/").text.split('href="/runs/')[1:]}
+    with find_run(runs, "something").reader() as reader:
+        found = [row.outcome.average for row in reader.candidates("arrival") if isinstance(row.outcome, Scores)][2:]
+    assert f"{100 * max(found):.2f}" in next(row for name, row in rows.items() if name.startswith("something"))
+    assert ">–<" in next(row for name, row in rows.items() if name.startswith("nothing-yet"))
 
 
 def test_an_update_holds_what_is_new_and_nothing_else(client, runs, monkeypatch):

@@ -1,8 +1,9 @@
 import pytest
 
-from evonorm.fitness.bend import BENDS, bend, reject_straight
-from evonorm.fitness.depth_signal import DEPTH_SIGNAL, reject_by_depth
+from evonorm.fitness.bend import bend, reject_straight
+from evonorm.fitness.depth_signal import reject_by_depth
 from evonorm.graph import CATALOG, Graph
+from evonorm.journal import Test
 
 STRAIGHT = ("b0-no-v1x", "b0-no-local")  # the paper's own two
 
@@ -20,13 +21,13 @@ STRAIGHT = ("b0-no-v1x", "b0-no-local")  # the paper's own two
 )
 def test_straight_lines_are_turned_down(formula):
     rejected = reject_straight(Graph.parse(formula))
-    assert rejected.test == BENDS
+    assert rejected.test == Test.BENDS
     assert rejected.figures["bend"] < 1e-6
 
 
 def test_it_asks_last_for_the_bend_so_that_what_it_names_normalizes():
-    assert reject_by_depth(Graph.parse("x / std_wh(x)")).test == BENDS
-    assert reject_by_depth(Graph.parse("x")).test == DEPTH_SIGNAL
+    assert reject_by_depth(Graph.parse("x / std_wh(x)")).test == Test.BENDS
+    assert reject_by_depth(Graph.parse("x")).test == Test.DEPTH_SIGNAL
 
 
 @pytest.mark.parametrize("formula", ["max(x, 0)", "abs(x)", "x * v0 + sqrt(sigmoid(x + v0))", "x / max(std_bwh(x), x)"])

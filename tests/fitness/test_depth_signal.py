@@ -7,18 +7,18 @@ import torch
 
 from evonorm.fitness.depth_signal import (
     CHANNELS,
-    DEPTH_SIGNAL,
     GAINS,
     GROUPS,
     LARGEST_GROWTH,
     LARGEST_LIKENESS,
     SIDE,
-    WayForth,
+    ForwardPass,
     deep_net,
     depth_signal,
     reject_by_depth,
 )
 from evonorm.graph import CATALOG, Graph, mutate
+from evonorm.journal import Test
 from evonorm.layers import NormAct
 from evonorm.runner.known_layers import KNOWN_LAYERS
 
@@ -145,8 +145,8 @@ def test_a_verdict_that_spares_the_way_back_is_the_whole_one():
     for graph in graphs:
         rejected = reject_by_depth(graph)
         whole = all(depth_signal(graph, gain=gain).within(LARGEST_GROWTH, LARGEST_LIKENESS) for gain in GAINS)
-        assert whole == (rejected is None or rejected.test != DEPTH_SIGNAL)
-        if rejected and rejected.test == DEPTH_SIGNAL:
+        assert whole == (rejected is None or rejected.test != Test.DEPTH_SIGNAL)
+        if rejected and rejected.test == Test.DEPTH_SIGNAL:
             spared.append("backward" not in rejected.figures)
     assert 0 < sum(spared) < len(spared)
 
@@ -154,12 +154,12 @@ def test_a_verdict_that_spares_the_way_back_is_the_whole_one():
 def test_equal_forms_are_asked_once(monkeypatch):
     asked = []
 
-    def way_forth(graph, **_):
+    def run_forward(graph, **_):
         asked.append(graph)
-        return WayForth(0.0, 0.0, [])
+        return ForwardPass(0.0, 0.0, [])
 
-    monkeypatch.setattr(depth_module, "way_forth", way_forth)
-    monkeypatch.setattr(depth_module, "way_back", lambda *_: 0.0)
+    monkeypatch.setattr(depth_module, "run_forward", run_forward)
+    monkeypatch.setattr(depth_module, "run_backward", lambda *_: 0.0)
     depth_module._verdict_on_form.cache_clear()
     for formula in ("log(x)", "log(x + 0)", "tanh(x)"):
         assert reject_by_depth(Graph.parse(formula)) is None

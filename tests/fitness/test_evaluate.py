@@ -90,7 +90,7 @@ def test_a_loss_that_is_not_finite_is_a_rejection_not_a_failure():
 def test_a_graph_that_never_reads_x_costs_nothing():
     outcome = evaluate(Graph.parse("exp(v1)"), RECIPE, seed=0)
     assert isinstance(outcome, Rejected)
-    assert (outcome.test, outcome.stages) == ("reads_x", ())
+    assert (outcome.test, outcome.stages) == ("free:reads-x", ())
 
 
 def test_an_error_of_torch_is_a_failed_outcome(monkeypatch):

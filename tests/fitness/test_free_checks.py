@@ -1,9 +1,8 @@
 import pytest
 
-from evonorm.fitness import free_checks
-from evonorm.fitness.free_checks import FREE_CHECKS, screen
+from evonorm.fitness import screen
 from evonorm.graph import CATALOG, Graph
-from evonorm.journal import outcome_from_json, outcome_to_json
+from evonorm.journal import FREE_CHECKS, Test, outcome_from_json, outcome_to_json
 
 
 def rejection(text, batch_ops=True):
@@ -13,15 +12,15 @@ def rejection(text, batch_ops=True):
 @pytest.mark.parametrize(
     ("text", "check"),
     [
-        ("v1 * exp(0)", free_checks.READS_X),
-        ("sqrt(std_wh(sigmoid(abs(x))))", free_checks.VARIES_OVER_SPACE),  # the paper's row "Random"
-        ("mean_bwh(x)", free_checks.VARIES_OVER_SPACE),
-        ("x - x", free_checks.VARIES_OVER_SPACE),
-        ("mean_wh(x) + v1", free_checks.VARIES_OVER_SPACE),
-        ("x * exp(exp(exp(x)))", free_checks.FINITE),
-        ("x * exp(x)", free_checks.FINITE_ON_HARD_INPUTS),
-        ("x / exp(-x)", free_checks.FINITE_ON_HARD_INPUTS),
-        ("square(square(square(square(x))))", free_checks.FINITE_ON_HARD_INPUTS),
+        ("v1 * exp(0)", Test.READS_X),
+        ("sqrt(std_wh(sigmoid(abs(x))))", Test.VARIES_OVER_SPACE),  # the paper's row "Random"
+        ("mean_bwh(x)", Test.VARIES_OVER_SPACE),
+        ("x - x", Test.VARIES_OVER_SPACE),
+        ("mean_wh(x) + v1", Test.VARIES_OVER_SPACE),
+        ("x * exp(exp(exp(x)))", Test.FINITE),
+        ("x * exp(x)", Test.FINITE_ON_HARD_INPUTS),
+        ("x / exp(-x)", Test.FINITE_ON_HARD_INPUTS),
+        ("square(square(square(square(x))))", Test.FINITE_ON_HARD_INPUTS),
     ],
 )
 def test_each_check_has_its_name(text, check):
@@ -33,7 +32,7 @@ def test_each_check_has_its_name(text, check):
 
 def test_a_gradient_must_come_back():
     staircase = "tanh(exp(exp(1 + 1)) * x / abs(x))"  # the sign of x, next to flat
-    assert rejection(staircase).test == free_checks.GRADIENT
+    assert rejection(staircase).test == Test.GRADIENT
 
 
 def test_the_hard_input_is_named():
@@ -41,7 +40,7 @@ def test_the_hard_input_is_named():
 
 
 def test_the_s_series_has_no_batch_moments():
-    assert rejection("x / std_bwh(x)", batch_ops=False).test == free_checks.NO_BATCH_MOMENT
+    assert rejection("x / std_bwh(x)", batch_ops=False).test == Test.NO_BATCH_MOMENT
     assert rejection("x / std_bwh(x)") is None
     assert rejection("x / std_whcg(x)", batch_ops=False) is None
 

@@ -5,7 +5,7 @@ import pytest
 from evonorm.fitness import FitnessRecipe, QualityRecipe, Rung, StabilityRecipe, evaluate
 from evonorm.fitness.ladder import running_loss
 from evonorm.fitness.proxy_task import ProxyTask
-from evonorm.journal import Rejected, Scores
+from evonorm.journal import Scores
 from evonorm.training import TrainingRecipe
 
 pytest.importorskip("sklearn")
@@ -25,7 +25,7 @@ LADDER = replace(
     PLAIN,
     ladder=(
         Rung(("resnet-nano",), steps=1),
-        Rung(("resnet-nano",), steps=2, hurdle=50.0),
+        Rung(("resnet-nano",), steps=2),
         Rung(("resnet-nano", "mobilenet-nano"), steps=4),
     ),
 )
@@ -45,7 +45,7 @@ def test_a_ladder_changes_what_is_paid_for_and_not_what_comes_out():
 
 def test_rungs_come_first_and_carry_on():
     outcome = evaluate("evonorm-s0", LADDER, seed=1)
-    assert [(stage.name, stage.anchor, stage.steps) for stage in outcome.stages[:4]] == [
+    assert [(stage.label, stage.anchor, stage.steps) for stage in outcome.stages[:4]] == [
         ("rung 1", "resnet-nano", 1),
         ("rung 2", "resnet-nano", 1),
         ("rung 3", "resnet-nano", 2),
@@ -58,54 +58,25 @@ def test_a_rung_may_bring_the_stability_test_forward():
     early = replace(LADDER, ladder=(replace(LADDER.ladder[0], stability=True), *LADDER.ladder[1:]))
     sooner, later = (evaluate("evonorm-s0", recipe, seed=1) for recipe in (early, LADDER))
     assert sooner.accuracies == later.accuracies
-    assert [stage.name for stage in sooner.stages[:4]] == ["rung 1", "stability", "stability", "rung 2"]
+    assert [stage.label for stage in sooner.stages[:4]] == ["rung 1", "stability", "stability", "rung 2"]
     figures = [[s.figures for s in outcome.stages if s.name == "stability"] for outcome in (sooner, later)]
     assert figures[0] == figures[1]
     strict = replace(early, stability=StabilityRecipe(steps=1, gradient_norm=1e-9))
     outcome = evaluate("evonorm-s0", strict, seed=1)
     assert (outcome.test, outcome.anchor) == ("stability", "resnet-nano")
-    assert [stage.name for stage in outcome.stages] == ["rung 1", "stability"]
-
-
-def test_who_misses_the_hurdle_pays_no_more():
-    outcome = evaluate("evonorm-s0", LADDER, seed=1, hurdles=(0.0, 1.01, 0.0))
-    assert isinstance(outcome, Rejected)
-    assert (outcome.test, outcome.anchor, outcome.figures["hurdle"]) == ("rung 2", None, 1.01)
-    assert [stage.steps for stage in outcome.stages] == [1, 1]
+    assert [stage.label for stage in outcome.stages] == ["rung 1", "stability"]
 
 
 def test_who_misses_the_gate_is_told_on_which_anchor():
     strict = replace(PLAIN, ladder=(Rung(("mobilenet-nano", "resnet-nano"), steps=1, gate=1.0),))
     outcome = evaluate("evonorm-s0", strict, seed=1)
-    assert (outcome.test, outcome.anchor, outcome.figures["gate"]) == ("rung 1", "mobilenet-nano", 1.0)
+    assert (outcome.verdict.label, outcome.anchor, outcome.figures["gate"]) == ("rung 1", "mobilenet-nano", 1.0)
     assert len(outcome.stages) == 1
-
-
-GIVING_UP = replace(PLAIN, ladder=(Rung(("mobilenet-nano",), steps=1), Rung(("resnet-nano",), steps=4, give_up=True)))
-
-
-def test_a_run_that_is_behind_ends_half_way_and_pays_for_no_more():
-    whole = evaluate("evonorm-s0", GIVING_UP, seed=1)
-    loss = whole.stages[1].figures["halfway_loss"]
-    assert [stage.steps for stage in whole.stages[:2]] == [1, 4]
-    outcome = evaluate("evonorm-s0", GIVING_UP, seed=1, ceilings=(0.0, loss - 1e-6))
-    assert (outcome.test, outcome.anchor) == ("rung 2: behind", "resnet-nano")
-    assert [stage.steps for stage in outcome.stages] == [1, 2]
-    assert outcome.figures == {"halfway_loss": loss, "ceiling": loss - 1e-6, "ending": "behind", "step": 2}
-
-
-def test_a_run_that_is_not_behind_is_what_it_would_have_been():
-    """As good as the worst who cleared it, on a rung that does not give up, and without a ceiling."""
-    whole = evaluate("evonorm-s0", GIVING_UP, seed=1)
-    loss = whole.stages[1].figures["halfway_loss"]
-    assert isinstance(whole, Scores)
-    assert evaluate("evonorm-s0", GIVING_UP, seed=1, ceilings=(1e-9, loss)).accuracies == whole.accuracies
-    assert whole.accuracies == evaluate("evonorm-s0", PLAIN, seed=1).accuracies
 
 
 def test_a_run_that_blows_up_is_turned_down_whatever_the_gate():
     outcome = evaluate("exp(exp(exp(exp(x))))", LADDER, seed=1)
-    assert (outcome.test, outcome.figures["ending"]) == ("rung 1", "non_finite_loss")
+    assert (outcome.verdict.label, outcome.figures["ending"]) == ("rung 1", "non_finite_loss")
 
 
 def test_no_model_is_made_before_its_rung(monkeypatch):
@@ -116,7 +87,8 @@ def test_no_model_is_made_before_its_rung(monkeypatch):
         "__init__",
         lambda self, layer, anchor, *rest: (made.append(anchor), make(self, layer, anchor, *rest))[1],
     )
-    evaluate("evonorm-s0", LADDER, seed=1, hurdles=(1.01, 0.0, 0.0))
+    first, *rest = LADDER.ladder
+    evaluate("evonorm-s0", replace(LADDER, ladder=(replace(first, gate=1.0), *rest)), seed=1)
     assert made == ["resnet-nano"]
 
 
@@ -132,7 +104,6 @@ def test_the_running_loss_forgets():
         ([{"anchors": [], "steps": 1}], "a rung has anchors"),
         ([{"anchors": ["resnet-nano"], "steps": 0}], "at least 1 step"),
         ([{"anchors": ["resnet-nano"], "steps": 1, "gate": 2.0}], "gate must lie in 0 to 1"),
-        ([{"anchors": ["resnet-nano"], "steps": 1, "hurdle": 100.0}], "hurdle must lie in"),
         ([{"anchors": ["resnet-nano"], "steps": 9}], "must go up to training.steps"),
         ([{"anchors": ["resnet-nano"], "steps": s} for s in (3, 2)], "2 comes after 3"),
         ([{"anchors": ["resnet-nano"], "stepps": 2}], "unknown key 'stepps'. Did you mean 'steps'"),

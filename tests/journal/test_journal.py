@@ -1,5 +1,7 @@
 import json
 import os
+import platform
+import re
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +14,8 @@ import pytest
 from evonorm.graph import Graph, sample_graph
 from evonorm.journal import (
     Candidate,
+    CandidateVerdict,
+    Event,
     Failed,
     Journal,
     JournalError,
@@ -27,10 +31,11 @@ from evonorm.journal import (
     import_journal,
     journal_digest,
     outcome_from_json,
+    run_state,
 )
-from evonorm.journal.lock import lock_owner
 from evonorm.journal.schema import refuse_network_disk
 from evonorm.journal.transfer import exported_name
+from evonorm.workers import process_start_time
 
 HEADER = {"name": "first", "identity": {"seed": 0}, "recipe": {"search": {"window": 3}}}
 S0 = Graph.parse("x * sigmoid(v1 * x) / std_whcg(x)")
@@ -54,7 +59,7 @@ def outcome(index, rng, seconds):
     stages = (Stage("quality", "resnet", 100, seconds, {"accuracy": float(rng.random()), "seconds": seconds}),)
     if index % 5 == 1:
         return Rejected("quality", "resnet", {"accuracy": 0.1}, stages)
-    return Failed("killed", stages) if index % 5 == 2 else Scores({"resnet": float(rng.random())}, stages)
+    return Failed("crash", "killed", stages) if index % 5 == 2 else Scores({"resnet": float(rng.random())}, stages)
 
 
 def add_all(journal, indices):
@@ -100,16 +105,15 @@ def test_the_reader_counts_and_ranks(path):
         candidates = list(reader.candidates())
         assert [c.proposal.index for c in candidates] == list(range(30))
         scored = [c for c in candidates if isinstance(c.outcome, Scores)]
-        best = reader.best(100)
-        assert [c.outcome.average for c in best] == sorted((c.outcome.average for c in scored), reverse=True)
-        assert reader.best(2, offset=1) == best[1:3]
-        assert reader.best_by_anchor() == {"resnet": best[0].outcome.accuracies["resnet"]}
+        best = max(c.outcome.average for c in scored)
+        assert reader.best_average() == best
+        assert reader.best_by_anchor() == {"resnet": best}
         assert reader.verdicts() == {
-            "failed": 6,
-            "rejected: quality": 6,
-            "rejected: free:reads-x": 6,
-            "scores": 11,
-            "pending": 1,
+            CandidateVerdict("failed"): 6,
+            CandidateVerdict("rejected", "quality"): 6,
+            CandidateVerdict("rejected", "free:reads-x"): 6,
+            CandidateVerdict("scores"): 11,
+            CandidateVerdict("pending"): 1,
         }
         assert [c.proposal.index for c in reader.pending()] == [28]
         assert reader.cost() == (100 * 23, 23.0)
@@ -150,7 +154,7 @@ def test_readers_see_a_running_writer_and_do_not_block_it(path):
         with journal.transaction():
             journal.add_proposal(Proposal(5, S0, "random", 0))
         with pytest.raises(JournalError, match="readonly"):
-            reader._rows("DELETE FROM proposals")
+            reader.ask("DELETE FROM proposals")
 
 
 def test_the_digest_ignores_times_and_workers_but_nothing_else(tmp_path):
@@ -287,11 +291,8 @@ def test_a_network_disk_is_refused_with_the_reason(tmp_path):
 
 
 def test_the_lock_names_its_owner_and_dies_with_it(tmp_path):
-    with RunLock(tmp_path):
-        assert lock_owner(tmp_path) == os.getpid()
-        with pytest.raises(JournalError, match=f"written by process {os.getpid()}"):
-            RunLock(tmp_path)
-    assert lock_owner(tmp_path) is None
+    with RunLock(tmp_path), pytest.raises(JournalError, match=f"written by process {os.getpid()}"):
+        RunLock(tmp_path)
     taking = f"import fcntl, time; f = open({str(tmp_path / 'lock')!r}, 'a+'); fcntl.flock(f, fcntl.LOCK_EX)"
     script = f"{taking}; print(1, flush=True); time.sleep(99)"
     owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
@@ -302,6 +303,25 @@ def test_the_lock_names_its_owner_and_dies_with_it(tmp_path):
     owner.wait()
     owner.stdout.close()
     RunLock(tmp_path).close()
+
+
+def test_a_run_is_at_work_while_the_very_process_that_began_the_session_lives_here(path):
+    here = {"pid": os.getpid(), "started": process_start_time(os.getpid()), "machine": {"host": platform.node()}}
+    with Journal.create(path, HEADER) as journal, Reader(path) as reader:
+        assert str(run_state(reader)) == "no session yet"
+        for session, pid in (
+            (here, os.getpid()),
+            ({**here, "started": "an earlier process of this pid"}, None),
+            ({**here, "machine": {"host": "elsewhere"}}, None),
+            ({"pid": os.getpid(), "machine": here["machine"]}, os.getpid()),  # as the first schema had it
+        ):
+            with journal.transaction():
+                journal.add_event(Event.SESSION_STARTED, session)
+            assert run_state(reader).pid == pid
+        with journal.transaction():
+            journal.add_event(Event.SESSION_ENDED, {"why": "minutes"})
+        assert run_state(reader).pid is None
+        assert re.fullmatch(r"not running since .* UTC \(its time was up\)", str(run_state(reader)))
 
 
 @pytest.mark.parametrize(

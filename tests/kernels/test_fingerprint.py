@@ -3,9 +3,10 @@ import pytest
 import torch
 
 from evonorm.fitness.free_checks import screen
-from evonorm.graph import CATALOG, PRIMITIVES, Graph, canonical_key, mutate, sample_graph, sample_live_graph
+from evonorm.graph import CATALOG, PRIMITIVES, Graph, canonical_key, mutate, sample_graph
 from evonorm.kernels import run_eager
 from evonorm.kernels.probes.fingerprint import VERSION, fingerprint
+from tests.graph.live_graphs import sample_live_graph
 from tests.kernels.reference import layer_call
 from tests.kernels.true_identities import rewritten
 

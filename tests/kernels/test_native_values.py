@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from evonorm.graph import Graph, sample_graph, sample_live_graph
+from evonorm.graph import Graph, sample_graph
 from evonorm.kernels import run_eager, run_layer
 from evonorm.kernels.cpu.library import find_library
+from tests.graph.live_graphs import sample_live_graph
 from tests.kernels.reference import (
     EPS,
     NATIVE_FORMULAS,

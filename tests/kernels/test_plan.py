@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evonorm.graph import CATALOG, Graph, Node, sample_graph, sample_live_graph
+from evonorm.graph import CATALOG, Graph, Node, sample_graph
 from evonorm.graph.graph import INITIAL_NODES
 from evonorm.kernels.cpu.opcodes import OPCODES
 from evonorm.kernels.cpu.planner import program_of
@@ -14,6 +14,7 @@ from evonorm.kernels.cpu.program import Home, Mode
 from evonorm.kernels.plan import rewrite
 from evonorm.kernels.plan.rewrite import make_plan
 from evonorm.kernels.plan.values import Kind
+from tests.graph.live_graphs import sample_live_graph
 from tests.kernels.reference import NATIVE_FORMULAS
 
 

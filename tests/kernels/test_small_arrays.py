@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from evonorm.graph import CATALOG, PRIMITIVES, Graph, sample_graph, sample_live_graph
+from evonorm.graph import CATALOG, PRIMITIVES, Graph, sample_graph
 from evonorm.kernels import run_eager
 from evonorm.kernels.probes.small_arrays import Probes, run_small
+from tests.graph.live_graphs import sample_live_graph
 from tests.kernels.reference import layer_call
 
 PROBES, SIDE, CHANNELS_OF_GROUP, SAMPLES, GROUPS = 2, 3, 2, 3, 4

@@ -88,7 +88,7 @@ def trained(fate, level, rng):
         figures = {"step": int(rng.integers(1, 20)), "largest_norm": 3e9}
         passed = tuple(Stage("quality", anchor, 100, 9.5, {"accuracy": 0.3}) for anchor in ANCHORS)
         return Rejected("stability", ANCHORS[1], figures, (*passed, Stage("stability", ANCHORS[1], 4, 2.0, figures)))
-    return Failed("RuntimeError: the worker met its time limit <script>alert(1)</script>")
+    return Failed("error", "RuntimeError: the worker met its time limit <script>alert(1)</script>")
 
 
 def scores(level, rng):

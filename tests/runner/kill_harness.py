@@ -10,6 +10,7 @@ import random
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -17,39 +18,37 @@ from rich.console import Console
 from evonorm.cli.search_display import Terminal
 from evonorm.journal import RunFolder
 from evonorm.runner.budget import Budget
-from evonorm.runner.recipe import Recipe
+from evonorm.runner.recipe import Recipe, load_recipe
 from evonorm.runner.run_search import resume_search, start_search
-from evonorm.search import SearchSettings
-from evonorm.workers import WorkerSettings
+from evonorm.search import SearchRecipe
+from evonorm.workers import WorkerRecipe
 
-CANDIDATES = 100
+CANDIDATES = {"plain": 100, "cheap": 100, "laptop": 40}
 RECIPE = Recipe(
     seed=5,
     evaluate="tests.runner.fake_fitness:by_hash",
     fitness={"seconds": 0.01},
-    search=SearchSettings(window=20, smallest_tournament=4, lag=4),
-    workers=WorkerSettings(number=2, pin=False),
+    search=SearchRecipe(window=20, smallest_tournament=4, lag=4),
+    workers=WorkerRecipe(number=2, pin=False),
 )
 CHEAP = Recipe(
     seed=5,
     evaluate="tests.runner.fake_fitness:by_ladder",
-    fitness={"seconds": 0.01, "ladder": [{"hurdle": 25.0}, {"hurdle": 50.0, "give_up": True}]},
-    search=SearchSettings(
+    fitness={"seconds": 0.01, "ladder": [{"gate": 0.25}, {"gate": 0.5}]},
+    search=SearchRecipe(
         window=20,
         smallest_tournament=4,
         lag=4,
-        nodes=2,  # so few that equal functions are many
-        generator="live",
+        nodes=3,  # so few that equal functions are many
         free_checks=True,
         attempts=5,
         runs_per_function=3,
         genotypes_per_function=2,
-        start="enumerated",
-        start_size=1,
     ),
-    workers=WorkerSettings(number=2, pin=False),
+    workers=WorkerRecipe(number=2, pin=False),
 )
-RECIPES = {"plain": RECIPE, "cheap": CHEAP}
+LAPTOP = replace(RECIPE, search=load_recipe(Path("laptop")).search)
+RECIPES = {"plain": RECIPE, "cheap": CHEAP, "laptop": LAPTOP}
 
 
 def place_of(runs, name):
@@ -62,7 +61,7 @@ def drive(runs, name, kind="plain"):
     folder = place_of(runs, name)
     os.environ["FAKE_FITNESS_LOG"] = str(Path(runs) / f"{name}.log")
     console = Terminal(Console(file=io.StringIO()))
-    budget = Budget(candidates=CANDIDATES)
+    budget = Budget(candidates=CANDIDATES[kind])
     if folder.journal.exists():
         ended = resume_search(folder, budget, console)
     else:
@@ -122,7 +121,7 @@ def end_undisturbed(runs, name, kind):
 
 if __name__ == "__main__":
     place, number, chosen = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    if chosen == "cheap":
+    if chosen != "plain":
         import evonorm.fitness.free_checks  # noqa: F401 (once, before the forks)
     end_undisturbed(place, "calm", chosen)
     kill_often(place, "killed", number, chosen)

@@ -49,7 +49,7 @@ CHEAP = FitnessRecipe(
     moment_batches=1,
     quality=QualityRecipe(steps=3, accuracy=0.2),
     training=TrainingRecipe(steps=4, validate_every=0),
-    ladder=(Rung(("mobilenet-nano",), steps=2, gate=0.1, hurdle=50.0),),
+    ladder=(Rung(("mobilenet-nano",), steps=2, gate=0.3),),
 )
 TARGET = replace(CHEAP, anchors=("resnet-nano",), training=TrainingRecipe(steps=6), ladder=(), moments="moving")
 LAYERS = ("bn-relu", "evonorm-b0", "evonorm-s0", "gn-relu")
@@ -204,7 +204,7 @@ def test_the_tables_tell_a_stage_that_predicts_from_one_that_misleads(tmp_path):
 def test_the_tables_tell_whom_a_stage_would_lose(tmp_path):
     found = calibration(curve for curve, _ in measure(work(), kept_results(tmp_path), fake))
     rung, quality, training = levels_of(CHEAP)
-    assert turned_down(found, rung) == {"evonorm-s0", "gn-relu"}  # the worse half by its hurdle, upside down
+    assert turned_down(found, rung) == {"evonorm-s0", "gn-relu"}  # the worse half, upside down
     assert turned_down(found, quality) == {"bn-relu"}  # by its gate
     assert turned_down(found, training) == set()
     assert [row[-2:] for row in level_rows(found)] == [

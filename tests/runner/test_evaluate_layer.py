@@ -67,7 +67,7 @@ def test_workers_measure_the_same_and_go_on_from_what_is_kept(tmp_path, monkeypa
 
 def test_a_worker_that_breaks_is_told_and_tried_again_the_next_time(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
-    monkeypatch.setattr(evaluate_layer, "PERSONS_IDEA", "os:abort")
+    monkeypatch.setattr(evaluate_layer, "LAYER_TASK", "os:abort")
     broken = evaluate_layers(["bn-relu"], RECIPE, [0], kept=kept_results(tmp_path), workers=1)
     assert isinstance(broken[0].outcome, Failed)
     assert not (tmp_path / "outcomes.jsonl").exists()
@@ -174,7 +174,7 @@ def test_the_table_has_mean_and_spread_and_tells_rejections():
         Measurement("good", 0, scores(0.5, 0.2)),
         Measurement("bad", 0, Rejected("quality", "a", {"accuracy": 0.125})),
         Measurement("good", 1, scores(0.6, 0.2)),
-        Measurement("bad", 1, Failed("broke")),
+        Measurement("bad", 1, Failed("error", "broke")),
     ]
     assert summary_rows(measured, ["a", "b"]) == [
         ["a", "good", "55.0 ± 7.1", "1.100"],

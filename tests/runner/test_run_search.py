@@ -17,31 +17,35 @@ from rich.console import Console
 from evonorm.cli.search_display import Terminal
 from evonorm.graph import Graph, mutate, with_dead_nodes
 from evonorm.journal import (
+    CandidateVerdict,
     Failed,
     JournalError,
     Reader,
     Rejected,
-    Scores,
+    StageKey,
+    Test,
     export_journal,
     import_journal,
     journal_digest,
     leaderboard,
+    read_ledger,
 )
 from evonorm.journal.run_folder import RunFolder, fresh_name
 from evonorm.report import Run
 from evonorm.runner.budget import Budget
 from evonorm.runner.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.runner.run_search import create_search, resume_search, start_search
-from evonorm.search import SearchSettings
-from evonorm.workers import WorkerSettings
+from evonorm.search import SearchRecipe
+from evonorm.workers import WorkerRecipe
 from tests.runner import kill_harness
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-INLINE = WorkerSettings(kind="inline")
+SCORED = CandidateVerdict("scores")
+INLINE = WorkerRecipe(kind="inline")
 FAKE = Recipe(
     seed=5,
     evaluate="tests.runner.fake_fitness:by_hash",
-    search=SearchSettings(window=20, smallest_tournament=4, lag=4),
+    search=SearchRecipe(window=20, smallest_tournament=4, lag=4),
     workers=INLINE,
 )
 
@@ -56,7 +60,7 @@ def search(runs, name, recipe=FAKE, console=None, **budget):
 
 
 def workers(number, **changes):
-    return WorkerSettings(number=number, **changes)
+    return WorkerRecipe(number=number, **changes)
 
 
 @pytest.mark.parametrize("evaluate", ["tests.runner.fake_fitness:by_hash", "tests.runner.fake_fitness:distance_to_b0"])
@@ -73,7 +77,7 @@ def test_the_same_seed_gives_the_same_digest_whoever_computes(tmp_path, evaluate
 
 @pytest.mark.parametrize("method", ["evolution", "random"])
 def test_the_same_search_goes_on_from_a_slim_export(tmp_path, method):
-    settings = replace(kill_harness.CHEAP.search, method=method, depth_check=True, start="random", nodes=4)
+    settings = replace(kill_harness.CHEAP.search, method=method, depth_check=True, nodes=4)
     recipe = replace(kill_harness.CHEAP, search=settings, workers=INLINE)
     whole, _ = search(tmp_path / "a", "whole", recipe, candidates=16)
     half, _ = search(tmp_path / "b", "half", recipe, candidates=8)
@@ -121,7 +125,7 @@ def test_the_screen_knows_nothing_of_what_came_before():
     forth, back = create_search(recipe).screen, create_search(recipe).screen
     one_way = [forth(graph) for graph in graphs]
     assert one_way == [back(graph) for graph in reversed(graphs)][::-1]
-    assert len({verdict and verdict.test for verdict in one_way}) > 3
+    assert len({found.rejected and found.rejected.test for found in one_way}) > 3
 
 
 def with_small_divisors(rng):
@@ -140,20 +144,19 @@ def test_free_checks_shared_scores_and_a_ladder_give_the_same_digest_whoever_com
     with folder.reader() as reader:
         verdicts = reader.verdicts()
         rows = list(reader.candidates())
-        ledger = {(row.stage, row.anchor): row for row in reader.ledger()}
-    assert {
-        "rejected: free:varies-over-space",
-        "rejected: rung 1",
-        "rejected: rung 2",
-        "rejected: rung 2: behind",
-    } <= set(verdicts)
+        ledger = read_ledger(reader)
+    first, second = (StageKey(Test.RUNG, "wide", number) for number in (1, 2))
+    told = {
+        CandidateVerdict("rejected", Test.VARIES_OVER_SPACE),
+        *(CandidateVerdict("rejected", Test.RUNG, number) for number in (1, 2)),
+    }
+    assert told <= set(verdicts)
     assert any(row.proposal.reused for row in rows)
-    assert max(row.proposal.hurdles for row in rows) > (0.0, 0.0)
     sent = [row for row in rows if row.proposal.settled is None]
-    assert ledger["rung 1", "wide"].candidates == len(sent)
-    assert ledger["rung 2", "wide"].steps == 2 * sum(len(row.outcome.stages) > 1 for row in sent)
+    assert ledger[first].candidates == len(sent)
+    assert ledger[second].steps == 2 * sum(len(row.outcome.stages) > 1 for row in sent)
     assert sum(row.steps for row in ledger.values()) == sum(row.steps for row in rows)
-    assert ledger["rung 2", "wide"].rejected == verdicts["rejected: rung 2"] + verdicts["rejected: rung 2: behind"]
+    assert ledger[second].rejected == verdicts[CandidateVerdict("rejected", Test.RUNG, 2)]
     assert sum(row.rejected for row in ledger.values()) == sum(isinstance(row.outcome, Rejected) for row in sent)
 
 
@@ -161,9 +164,9 @@ def test_candidates_count_what_reaches_a_worker(tmp_path):
     folder, _ = search(tmp_path, "counted", candidates=30)
     with folder.reader() as reader:
         verdicts = reader.verdicts()
-        assert verdicts["pending"] == 0
-        assert verdicts["scores"] + verdicts["rejected: quality"] == 30 + len(FAKE.references)
-        assert verdicts["rejected: free:reads-x"] > 0
+        assert verdicts[CandidateVerdict("pending")] == 0
+        assert verdicts[SCORED] + verdicts[CandidateVerdict("rejected", Test.QUALITY)] == 30 + len(FAKE.references)
+        assert verdicts[CandidateVerdict("rejected", Test.READS_X)] > 0
         assert [c.proposal.name for c in reader.references()] == ["bn-relu", "evonorm-b0"]
         rows = leaderboard(reader, 5)
         assert [row.average for row in rows] == sorted((row.average for row in rows), reverse=True)
@@ -212,7 +215,7 @@ def test_arrival_order_runs_and_resumes(tmp_path):
     folder, _ = search(tmp_path, "arrival", recipe, candidates=20)
     assert resume_search(folder, Budget(candidates=40), quiet()) == "candidates"
     with folder.reader() as reader:
-        assert reader.verdicts()["pending"] == 0
+        assert reader.verdicts()[CandidateVerdict("pending")] == 0
         assert sum(c.proposal.rejected is None for c in reader.candidates()) == 42
 
 
@@ -228,8 +231,8 @@ def test_a_faulty_candidate_costs_one_failed_outcome_and_never_the_search(tmp_pa
         reasons = {body["reason"] for _, body in reader.events("attempt failed")}
         assert {"crash", "time", "garbage", "error"} <= reasons
         assert sorted(attempts) == sorted(2 * [c.proposal.index for c in failed])
-        assert reader.verdicts()["scores"] > 5
-        assert all("NaN" not in str(c.outcome) for c in reader.best(100))
+        assert reader.verdicts()[SCORED] > 5
+        assert all("nan" not in repr(c.outcome) for c in reader.candidates())
         assert any("time limit" in body["why"] for _, body in reader.events("not reproducible"))
     again, _ = search(tmp_path, "again", replace(recipe, workers=replace(settings, number=1)), candidates=40)
     assert journal_digest(folder.journal) == journal_digest(again.journal)
@@ -253,7 +256,7 @@ def test_a_reference_that_cannot_be_judged_stops_the_search_with_the_reason(tmp_
     assert "the data is missing" in str(caught.value)
     folder = RunFolder(tmp_path, "broken")
     with folder.reader() as reader:
-        assert reader.verdicts() == {"pending": 1}
+        assert reader.verdicts() == {CandidateVerdict("pending"): 1}
 
 
 def test_references_are_judged_once_per_recipe(tmp_path, monkeypatch):
@@ -378,9 +381,8 @@ def test_plain_lines_tell_the_story(tmp_path):
     assert "best %: deep" in text
     assert "proposed" in text
     with folder.reader() as reader:
-        best = reader.best(1)[0]
-    assert f"new best: candidate {best.proposal.index}," in text
-    assert isinstance(best.outcome, Scores)
+        best = leaderboard(reader, 1)[0]
+    assert f"new best: candidate {best.candidate.proposal.index}, {100 * best.average:.2f} %" in text
 
 
 def test_the_live_panel_draws(tmp_path):
@@ -407,7 +409,7 @@ def test_kill_minus_9_at_twenty_moments_changes_nothing(tmp_path, kind):
     assert journal_digest(killed.journal) == journal_digest(calm.journal)
     with Reader(killed.journal) as reader:
         assert len(reader.events("session started")) >= 10
-        assert reader.verdicts()["pending"] == 0
+        assert reader.verdicts()[CandidateVerdict("pending")] == 0
         sessions, broken = len(reader.events("session started")), len(reader.events("attempt failed"))
     evaluated = (tmp_path / "killed.log").read_text().split("\n")[:-1]
     needed = (tmp_path / "calm.log").read_text().split("\n")[:-1]
@@ -431,5 +433,7 @@ def test_a_ctrl_c_ends_with_everything_written(tmp_path):
     with folder.reader() as reader:
         assert [body["why"] for _, body in reader.events("session ended")] == ["stopped"]
     resume_search(folder, Budget(), quiet())
-    calm, _ = search(tmp_path, "calm", replace(kill_harness.RECIPE, workers=INLINE), candidates=kill_harness.CANDIDATES)
+    calm, _ = search(
+        tmp_path, "calm", replace(kill_harness.RECIPE, workers=INLINE), candidates=kill_harness.CANDIDATES["plain"]
+    )
     assert journal_digest(folder.journal) == journal_digest(calm.journal)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evonorm.graph import Graph
-from evonorm.search import Population, SearchSettings
+from evonorm.search import Population, SearchRecipe
 from tests.search.test_proposals import CHEAP, make, noisy
 from tests.search.test_search import run
 
@@ -80,4 +80,4 @@ def test_strict_order_holds_with_it():
 )
 def test_impossible_limits_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        SearchSettings(**changes)
+        SearchRecipe(**changes)

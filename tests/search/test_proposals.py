@@ -5,19 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evonorm.fitness.bend import BENDS
-from evonorm.fitness.free_checks import screen
+from evonorm.fitness import screen
 from evonorm.graph import Graph, simplify
-from evonorm.journal import Failed, Rejected, Scores
-from evonorm.search import Search, SearchSettings
+from evonorm.journal import Failed, Rejected, Scores, Test
+from evonorm.search import Screened, Search, SearchRecipe
 from evonorm.search.evolution import STEPPING_STONE
-from evonorm.search.functions import DUPLICATE, KnownFunctions
-from evonorm.search.proposals import different_child, fresh_graph
+from evonorm.search.known_functions import KnownFunctions
+from evonorm.search.proposals import different_child
 from tests.search.test_search import likeness, run
 
-CHEAP = SearchSettings(
-    window=50, smallest_tournament=8, lag=4, generator="live", free_checks=True, attempts=5, runs_per_function=3
-)
+CHEAP = SearchRecipe(window=50, smallest_tournament=8, lag=4, free_checks=True, attempts=5, runs_per_function=3)
 
 
 def fingerprint(graph):
@@ -25,7 +22,7 @@ def fingerprint(graph):
 
 
 def make(settings=CHEAP, seed=3, references=("bn-relu",)):
-    return Search(settings, seed, lambda graph: screen(graph).rejected, references, fingerprint)
+    return Search(settings, seed, screen, references)
 
 
 def noisy(proposal):
@@ -41,29 +38,23 @@ def test_a_child_differs_from_its_parent():
     parent = Graph.decode("exp:0 tanh:4 mul:5,5 sigmoid:0 add:4,2 mul:7,0")  # x * sigmoid(x), the rest is dead
     rng = np.random.default_rng(0)
     function = fingerprint(parent)
-    lazy = [different_child(parent, function, rng, replace(CHEAP, attempts=1), fingerprint) for _ in range(200)]
-    eager = [different_child(parent, function, rng, replace(CHEAP, attempts=30), fingerprint) for _ in range(200)]
+    lazy = [different_child(parent, function, rng, replace(CHEAP, attempts=1), screen) for _ in range(200)]
+    eager = [different_child(parent, function, rng, replace(CHEAP, attempts=30), screen) for _ in range(200)]
     assert sum(fingerprint(child) == function for child in lazy) > 10
     assert not any(fingerprint(child) == function for child in eager)
 
 
 def test_attempts_are_bounded():
     parent = Graph.parse("x * sigmoid(x)")
-    child = different_child(parent, None, np.random.default_rng(0), CHEAP, lambda _: None)
+    child = different_child(parent, None, np.random.default_rng(0), CHEAP, lambda _: Screened())
     assert len(child.nodes) == len(parent.nodes)
-
-
-def test_the_generator_is_the_recipes_choice():
-    rng = np.random.default_rng(0)
-    assert all(fresh_graph(CHEAP, rng).reads("x") for _ in range(100))
-    assert not all(fresh_graph(SearchSettings(), rng).reads("x") for _ in range(100))
 
 
 @pytest.fixture(scope="module")
 def long_run():
     """Of so small graphs that many are the same function."""
     search = make(replace(CHEAP, nodes=4, window=300))
-    return search, run(search, 1500, outcomes=noisy)
+    return search, run(search, 6000, outcomes=noisy)
 
 
 def test_no_function_is_trained_twice_but_the_best(long_run):
@@ -74,7 +65,7 @@ def test_no_function_is_trained_twice_but_the_best(long_run):
     assert max(runs.values()) <= 3
     assert sum(number > 1 for number in runs.values()) < 0.1 * len(runs)
     reused = [row for row in rows if row.proposal.reused]
-    duplicates = [row for row in rows if row.proposal.rejected and row.proposal.rejected.test == DUPLICATE]
+    duplicates = [row for row in rows if row.proposal.rejected and row.proposal.rejected.test == Test.DUPLICATE]
     assert len(reused) > 50
     assert len(duplicates) > 10
     assert all(row.outcome.stages == () for row in reused + duplicates)
@@ -96,12 +87,12 @@ def test_the_twin_of_a_candidate_in_training_is_not_trained():
 def bends(graph):
     """A screen that passes what has a max and calls the rest straight."""
     straight = not any(node.op == "max" for _, node in graph.live_nodes)
-    return Rejected(STEPPING_STONE, None) if straight else None
+    return Screened(Rejected(STEPPING_STONE, None) if straight else None, fingerprint(graph))
 
 
 def test_stepping_stones_are_parents_while_the_population_is_small():
     settings = replace(CHEAP, free_checks=True, fresh_share=0.2)
-    search = Search(settings, 3, bends, (), fingerprint)
+    search = Search(settings, 3, bends)
     rows = run(search, 600, outcomes=noisy)
     stones = {row.proposal.index for row in rows if row.proposal.rejected == Rejected(STEPPING_STONE, None)}
     from_stones = [row.proposal for row in rows if row.proposal.parents and row.proposal.parents[0] in stones]
@@ -109,13 +100,9 @@ def test_stepping_stones_are_parents_while_the_population_is_small():
     enough = scored[settings.smallest_tournament + settings.lag]
     assert len(from_stones) > 5
     assert all(proposal.index <= enough for proposal in from_stones)
-    resumed = Search(settings, 3, bends, (), fingerprint)
+    resumed = Search(settings, 3, bends)
     resumed.restore(rows[: from_stones[0].index])
     assert run(resumed, 600, outcomes=noisy) == rows[from_stones[0].index :]
-
-
-def test_the_stepping_stones_test_is_the_bend_check():
-    assert STEPPING_STONE == BENDS
 
 
 def test_members_of_one_function_have_one_score(long_run):
@@ -134,7 +121,7 @@ def test_replaying_the_journal_gives_the_state_back_without_a_fingerprint(order)
     def never(_):
         raise AssertionError("a replay computes nothing")
 
-    restored = Search(whole.settings, whole.seed, never, whole.references, never)
+    restored = Search(whole.settings, whole.seed, never, whole.references)
     assert restored.restore(rows) == []
     restored.ready()
     assert restored.population.members() == whole.population.members()
@@ -172,8 +159,8 @@ def test_lucky_scores_are_averaged_away():
 def test_what_was_rejected_stays_rejected_and_what_broke_is_unknown():
     functions = KnownFunctions(most_runs=1)
     functions.learn("bad", Rejected("quality", "a", {}))
-    functions.learn("broken", Failed("crash"))
-    assert functions.settle("bad", lambda _: True) == Rejected(DUPLICATE, None, {"rejected_by": "quality"})
+    functions.learn("broken", Failed("crash", "it died"))
+    assert functions.settle("bad", lambda _: True) == Rejected(Test.DUPLICATE, None, {"rejected_by": "quality"})
     assert functions.settle("broken", lambda _: True) is None
 
 
@@ -186,4 +173,4 @@ def test_a_later_rejection_counts_as_a_run_that_learnt_nothing():
 @pytest.mark.parametrize("changes", [{"attempts": 2}, {"runs_per_function": 1}])
 def test_what_needs_fingerprints_needs_the_checks(changes):
     with pytest.raises(ValueError, match="need free_checks"):
-        SearchSettings(**changes)
+        SearchRecipe(**changes)

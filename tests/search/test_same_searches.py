@@ -15,7 +15,7 @@ from evonorm.journal import Rejected, RunFolder, Scores
 from evonorm.runner.budget import Budget
 from evonorm.runner.recipe import Recipe, load_recipe
 from evonorm.runner.run_search import start_search
-from evonorm.workers import WorkerSettings
+from evonorm.workers import WorkerRecipe
 
 KEPT = Path(__file__).with_name("same_searches.json")
 RECIPES = ("laptop", "paper_b", "paper_s", "smoke")
@@ -27,7 +27,7 @@ def rows_digest(runs, name, seed):
         seed=seed,
         evaluate="tests.runner.fake_fitness:by_hash",
         search=replace(load_recipe(Path(name)).search, order="strict"),
-        workers=WorkerSettings(kind="inline"),
+        workers=WorkerRecipe(kind="inline"),
     )
     folder = RunFolder(runs, f"{name}-{seed}")
     start_search(folder, recipe, Budget(proposals=PROPOSALS))

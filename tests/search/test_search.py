@@ -8,10 +8,14 @@ import pytest
 
 from evonorm.graph import Graph
 from evonorm.journal import Candidate, Failed, Rejected, Scores, Stage
-from evonorm.search import Search, SearchSettings, reject_without_training
+from evonorm.search import Screened, Search, SearchRecipe, reject_by_form
 
-SMALL = SearchSettings(window=50, smallest_tournament=8, lag=4)
+SMALL = SearchRecipe(window=50, smallest_tournament=8, lag=4)
 TARGET = {"std_bwh": 2, "max": 2, "div": 2, "mul": 1, "add": 1, "std_wh": 2}  # what B0 is made of
+
+
+def by_form(graph):
+    return Screened(reject_by_form(graph))
 
 
 def likeness(graph):
@@ -32,7 +36,7 @@ def judged(proposal):
     stages = (Stage("training", "resnet", 10 + luck, 1.0),)
     if luck < 80:
         return Rejected("quality", "resnet", {}, stages)
-    return Failed("broke") if luck < 85 else Scores(likeness(proposal.graph), stages)
+    return Failed("error", "broke") if luck < 85 else Scores(likeness(proposal.graph), stages)
 
 
 def run(search, proposals, workers=1, seed=0, outcomes=judged):
@@ -60,7 +64,7 @@ def state(search):
 
 
 def make(settings=SMALL, seed=3, references=("bn-relu", "evonorm-b0")):
-    return Search(settings, seed, reject_without_training, references)
+    return Search(settings, seed, by_form, references)
 
 
 @pytest.mark.parametrize("method", ["evolution", "random"])
@@ -167,15 +171,13 @@ def test_without_batch_ops_no_proposal_has_a_batch_moment():
 
 
 def test_the_screen_names_what_it_turned_down():
-    assert reject_without_training(Graph.parse("v0 + 1")).test == "free:reads-x"
-    assert reject_without_training(Graph.parse("x / std_bwh(x)")) is None
-    assert reject_without_training(Graph.parse("x / std_bwh(x)"), batch_ops=False).test == "free:no-batch-moment"
+    assert reject_by_form(Graph.parse("v0 + 1")).test == "free:reads-x"
+    assert reject_by_form(Graph.parse("x / std_bwh(x)")) is None
+    assert reject_by_form(Graph.parse("x / std_bwh(x)"), batch_ops=False).test == "free:no-batch-moment"
 
 
 def best_average(method, proposals, seed):
-    search = Search(
-        SearchSettings(method=method, window=200, smallest_tournament=8, lag=1), seed, reject_without_training
-    )
+    search = Search(SearchRecipe(method=method, window=200, smallest_tournament=8, lag=1), seed, by_form)
     best = 0.0
     while search.proposed < proposals:
         proposal = search.ask()
@@ -209,4 +211,4 @@ def test_evolution_beats_random_search_over_100_000_steps():
 )
 def test_impossible_settings_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        SearchSettings(**changes)
+        SearchRecipe(**changes)

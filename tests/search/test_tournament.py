@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from evonorm.graph import Graph
-from evonorm.search import Population, SearchSettings, pareto_front, tournament_winner
+from evonorm.search import Population, SearchRecipe, pareto_front, tournament_winner
 
 X = Graph.parse("x")
 
@@ -37,13 +37,13 @@ def test_pareto_and_average_choose_as_in_the_papers_figure():
     """Figure 'tournament selection criteria': B wins the average, each of A, B, C wins under Pareto, D never."""
     a, b, c, d = (0.2, 0.9), (0.7, 0.7), (0.9, 0.1), (0.6, 0.6)
     population = population_of(a, b, c, d)
-    assert winners(population, SearchSettings(tournament_share=1.0)) == {0, 1, 2}
-    assert winners(population, SearchSettings(tournament_share=1.0, criterion="average")) == {1}
+    assert winners(population, SearchRecipe(tournament_share=1.0)) == {0, 1, 2}
+    assert winners(population, SearchRecipe(tournament_share=1.0, criterion="average")) == {1}
 
 
 def test_members_of_the_front_are_equally_likely():
     population = population_of((0.2, 0.9), (0.7, 0.7), (0.9, 0.1))
-    settings = SearchSettings(tournament_share=1.0)
+    settings = SearchRecipe(tournament_share=1.0)
     rng = np.random.default_rng(0)
     counts = np.bincount([tournament_winner(population, settings, rng).index for _ in range(3000)])
     assert (abs(counts - 1000) < 150).all()
@@ -52,7 +52,7 @@ def test_members_of_the_front_are_equally_likely():
 def test_equals_share_the_win():
     population = population_of((0.5, 0.5), (0.5, 0.5), (0.1, 0.1))
     for criterion in ("pareto", "average"):
-        assert winners(population, SearchSettings(tournament_share=1.0, criterion=criterion)) == {0, 1}
+        assert winners(population, SearchRecipe(tournament_share=1.0, criterion=criterion)) == {0, 1}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_equals_share_the_win():
 def test_the_tournament_has_the_asked_size(members, share, smallest, size):
     """The worst of all wins exactly when nobody else is in its tournament: seen through which ranks can win."""
     population = population_of(*((rank / members,) for rank in range(members)), window=members)
-    settings = SearchSettings(tournament_share=share, smallest_tournament=smallest)
+    settings = SearchRecipe(tournament_share=share, smallest_tournament=smallest)
     lowest = min(tournament_winner(population, settings, np.random.default_rng(i)).index for i in range(400))
     assert lowest >= size - 1  # the winner has beaten size - 1 others
     expected = members * size / (size + 1)

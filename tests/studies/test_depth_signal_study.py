@@ -9,7 +9,7 @@ from evonorm.runner.calibrate import Curve, Look, Trial, measure
 from evonorm.runner.recipe import recipe_from_table
 from evonorm.runner.run_search import create_search
 from evonorm.runner.surroundings import kept_results
-from evonorm.search import SearchSettings
+from evonorm.search import SearchRecipe
 from studies.free_checks import depth_signal
 from studies.free_checks.depth_signal import limit_rows, trained_layers
 
@@ -48,11 +48,11 @@ def test_the_command_prints_both(trained, monkeypatch, capsys):
 def test_a_recipe_must_ask_for_the_rejection():
     wild = Graph.parse("log(x)")
     table = {"evaluate": "m:f", "search": {"free_checks": True}}
-    assert create_search(recipe_from_table(table, "test")).screen(wild) is None
+    assert create_search(recipe_from_table(table, "test")).screen(wild).rejected is None
     table["search"]["depth_check"] = True
     strict = create_search(recipe_from_table(table, "test"))
-    assert strict.screen(wild).test == "free:depth-signal"
-    assert json.dumps(strict.screen(wild).figures)
-    assert strict.screen(Graph.parse("max(x, 0) / std_bwh(x)")) is None
+    assert strict.screen(wild).rejected.test == "free:depth-signal"
+    assert json.dumps(strict.screen(wild).rejected.figures)
+    assert strict.screen(Graph.parse("max(x, 0) / std_bwh(x)")).rejected is None
     with pytest.raises(ValueError, match="depth_check"):
-        SearchSettings(depth_check=True)
+        SearchRecipe(depth_check=True)

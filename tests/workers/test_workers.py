@@ -16,7 +16,7 @@ from evonorm.workers import (
     ProcessWorkers,
     Task,
     WorkerNote,
-    WorkerSettings,
+    WorkerRecipe,
     child,
     create_workers,
 )
@@ -121,7 +121,7 @@ def test_a_killed_worker_is_replaced(process):
 @pytest.mark.parametrize("name", ["hang", "hang_in_native_code"])
 def test_a_hanging_task_is_cut_at_its_time_limit(process, name):
     process.submit(task(0, name))
-    process.time_limit = lambda stage: 0.2 if stage in ("hanging", None) else None  # also while it runs
+    process.time_limit = lambda stage: 0.2 if stage in ({"name": "hanging"}, None) else None  # also while it runs
     process.submit(task(1, "double", value=1))
     found = collect(process, 1)
     assert found[0].reason == "time"
@@ -131,7 +131,7 @@ def test_a_hanging_task_is_cut_at_its_time_limit(process, name):
 
 def test_a_stage_has_its_own_clock(process):
     """Announcing a stage starts its clock anew: the limit before the first stage no longer counts."""
-    process.time_limit = {None: 30.0, "hanging": 0.1}.get
+    process.time_limit = lambda stage: 0.1 if stage == {"name": "hanging"} else 30.0
     process.submit(task(0, "hang"))
     assert "in stage hanging" in collect(process, 1)[0].error
 
@@ -287,12 +287,12 @@ def test_leftover_processes_are_ended_and_others_left_alone():
 )
 def test_impossible_settings_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
-        WorkerSettings(**changes)
+        WorkerRecipe(**changes)
 
 
 def test_settings_choose_the_kind(tmp_path):
-    assert isinstance(create_workers(WorkerSettings(kind="inline"), 1, tmp_path / "log"), InlineWorkers)
-    workers = create_workers(WorkerSettings(number=2), 1, tmp_path / "log")
+    assert isinstance(create_workers(WorkerRecipe(kind="inline"), 1, tmp_path / "log"), InlineWorkers)
+    workers = create_workers(WorkerRecipe(number=2), 1, tmp_path / "log")
     assert (type(workers), workers.capacity) == (ProcessWorkers, 2)
     workers.submit(task(0, "noisy"))
     collect(workers, 1)

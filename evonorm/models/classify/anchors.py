@@ -16,7 +16,7 @@ from torch import nn
 
 from evonorm.foundation import Register
 from evonorm.models.classify import efficientnet, mobilenet_v2, resnet_v2
-from evonorm.models.classify.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
+from evonorm.models.classify.inverted_residual import InvertedGroup, InvertedResidualNet, Trunk, scaled_stages
 from evonorm.models.convolution import scaled_channels
 from evonorm.models.hole import LayerHole, ModelBuilder
 
@@ -72,24 +72,24 @@ def with_small_features(model: resnet_v2.ResNetV2 | InvertedResidualNet, start: 
 
 
 RESNET_NANO = (
-    resnet_v2.Stage(channels=8, blocks=1, stride=1),
-    resnet_v2.Stage(channels=16, blocks=2, stride=1),
-    resnet_v2.Stage(channels=32, blocks=2, stride=2),
-    resnet_v2.Stage(channels=64, blocks=1, stride=2),
+    resnet_v2.BottleneckGroup(channels=8, blocks=1, stride=1),
+    resnet_v2.BottleneckGroup(channels=16, blocks=2, stride=1),
+    resnet_v2.BottleneckGroup(channels=32, blocks=2, stride=2),
+    resnet_v2.BottleneckGroup(channels=64, blocks=1, stride=2),
 )
 MOBILENET_NANO = (
-    Stage(expansion=1, channels=8, blocks=1, stride=1),
-    Stage(expansion=6, channels=16, blocks=2, stride=2),
-    Stage(expansion=6, channels=24, blocks=2, stride=2),
-    Stage(expansion=6, channels=32, blocks=1, stride=1),
-    Stage(expansion=6, channels=48, blocks=2, stride=2),
+    InvertedGroup(expansion=1, channels=8, blocks=1, stride=1),
+    InvertedGroup(expansion=6, channels=16, blocks=2, stride=2),
+    InvertedGroup(expansion=6, channels=24, blocks=2, stride=2),
+    InvertedGroup(expansion=6, channels=32, blocks=1, stride=1),
+    InvertedGroup(expansion=6, channels=48, blocks=2, stride=2),
 )
 EFFICIENTNET_NANO = (
-    Stage(expansion=1, channels=8, blocks=1, stride=1),
-    Stage(expansion=6, channels=16, blocks=2, stride=2),
-    Stage(expansion=6, channels=24, blocks=2, stride=2, kernel=5),
-    Stage(expansion=6, channels=32, blocks=1, stride=1, kernel=5),
-    Stage(expansion=6, channels=48, blocks=2, stride=2),
+    InvertedGroup(expansion=1, channels=8, blocks=1, stride=1),
+    InvertedGroup(expansion=6, channels=16, blocks=2, stride=2),
+    InvertedGroup(expansion=6, channels=24, blocks=2, stride=2, kernel=5),
+    InvertedGroup(expansion=6, channels=32, blocks=1, stride=1, kernel=5),
+    InvertedGroup(expansion=6, channels=48, blocks=2, stride=2),
 )
 # As deep as its CIFAR anchor and with as wide a head: what breaks in deep nets, and what drives a wide dense layer
 # unstable, does not show in a shallow net (docs/lab_log.md, second calibration).
@@ -120,7 +120,7 @@ def efficientnet_nano(layer: LayerHole, num_classes: int, width: float) -> nn.Mo
     return with_small_features(efficientnet.efficientnet(trunk, layer, num_classes))
 
 
-def nano_trunk(stages: tuple[Stage, ...], width: float) -> Trunk:
+def nano_trunk(stages: tuple[InvertedGroup, ...], width: float) -> Trunk:
     """Without dropout and stochastic depth: runs of a few hundred steps need no regularization, only its noise."""
     return Trunk(
         stem_channels=scaled_channels(16, width),

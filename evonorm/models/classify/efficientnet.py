@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 
-from evonorm.models.classify.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
+from evonorm.models.classify.inverted_residual import InvertedGroup, InvertedResidualNet, Trunk, scaled_stages
 from evonorm.models.classify.mnasnet import initialize
 from evonorm.models.convolution import scaled_channels
 from evonorm.models.hole import LayerHole
 
 STAGES = (
-    Stage(expansion=1, channels=16, blocks=1, stride=1),
-    Stage(expansion=6, channels=24, blocks=2, stride=2),
-    Stage(expansion=6, channels=40, blocks=2, stride=2, kernel=5),
-    Stage(expansion=6, channels=80, blocks=3, stride=2),
-    Stage(expansion=6, channels=112, blocks=3, stride=1, kernel=5),
-    Stage(expansion=6, channels=192, blocks=4, stride=2, kernel=5),
-    Stage(expansion=6, channels=320, blocks=1, stride=1),
+    InvertedGroup(expansion=1, channels=16, blocks=1, stride=1),
+    InvertedGroup(expansion=6, channels=24, blocks=2, stride=2),
+    InvertedGroup(expansion=6, channels=40, blocks=2, stride=2, kernel=5),
+    InvertedGroup(expansion=6, channels=80, blocks=3, stride=2),
+    InvertedGroup(expansion=6, channels=112, blocks=3, stride=1, kernel=5),
+    InvertedGroup(expansion=6, channels=192, blocks=4, stride=2, kernel=5),
+    InvertedGroup(expansion=6, channels=320, blocks=1, stride=1),
 )
 
 

@@ -12,7 +12,7 @@ from evonorm.models.hole import LayerHole
 
 
 @dataclass(frozen=True)
-class Stage:
+class InvertedGroup:
     """A row of a family's table: blocks of one size, the first of which strides and changes the channels."""
 
     expansion: int
@@ -36,7 +36,7 @@ class Trunk:
     """
 
     stem_channels: int
-    stages: tuple[Stage, ...]
+    stages: tuple[InvertedGroup, ...]
     head_channels: int
     stem_stride: int = 2
     squeeze_excite: bool = False
@@ -44,7 +44,7 @@ class Trunk:
     stochastic_depth: float = 0.0
 
 
-def scaled_stages(stages: tuple[Stage, ...], width: float, depth: float = 1.0) -> tuple[Stage, ...]:
+def scaled_stages(stages: tuple[InvertedGroup, ...], width: float, depth: float = 1.0) -> tuple[InvertedGroup, ...]:
     """The table with its channels and its numbers of blocks multiplied; blocks are rounded up."""
     return tuple(
         dataclasses.replace(
@@ -95,7 +95,7 @@ class InvertedResidual(nn.Module):
     def __init__(
         self,
         in_channels: int,
-        stage: Stage,
+        stage: InvertedGroup,
         stride: int,
         layer: LayerHole,
         squeeze_excite: bool = False,

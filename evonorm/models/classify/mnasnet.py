@@ -2,19 +2,19 @@
 
 from torch import nn
 
-from evonorm.models.classify.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
+from evonorm.models.classify.inverted_residual import InvertedGroup, InvertedResidualNet, Trunk, scaled_stages
 from evonorm.models.convolution import scaled_channels
 from evonorm.models.hole import LayerHole
 from evonorm.models.initialization import fan_out_normal_, imagenet_uniform_, zero_biases
 
 STAGES = (
-    Stage(expansion=1, channels=16, blocks=1, stride=1),
-    Stage(expansion=3, channels=24, blocks=3, stride=2),
-    Stage(expansion=3, channels=40, blocks=3, stride=2, kernel=5),
-    Stage(expansion=6, channels=80, blocks=3, stride=2, kernel=5),
-    Stage(expansion=6, channels=96, blocks=2, stride=1),
-    Stage(expansion=6, channels=192, blocks=4, stride=2, kernel=5),
-    Stage(expansion=6, channels=320, blocks=1, stride=1),
+    InvertedGroup(expansion=1, channels=16, blocks=1, stride=1),
+    InvertedGroup(expansion=3, channels=24, blocks=3, stride=2),
+    InvertedGroup(expansion=3, channels=40, blocks=3, stride=2, kernel=5),
+    InvertedGroup(expansion=6, channels=80, blocks=3, stride=2, kernel=5),
+    InvertedGroup(expansion=6, channels=96, blocks=2, stride=1),
+    InvertedGroup(expansion=6, channels=192, blocks=4, stride=2, kernel=5),
+    InvertedGroup(expansion=6, channels=320, blocks=1, stride=1),
 )
 
 

@@ -2,19 +2,19 @@
 
 from torch import nn
 
-from evonorm.models.classify.inverted_residual import InvertedResidualNet, Stage, Trunk, scaled_stages
+from evonorm.models.classify.inverted_residual import InvertedGroup, InvertedResidualNet, Trunk, scaled_stages
 from evonorm.models.convolution import scaled_channels
 from evonorm.models.hole import LayerHole
 from evonorm.models.initialization import truncated_normal_, zero_biases
 
 STAGES = (
-    Stage(expansion=1, channels=16, blocks=1, stride=1),
-    Stage(expansion=6, channels=24, blocks=2, stride=2),
-    Stage(expansion=6, channels=32, blocks=3, stride=2),
-    Stage(expansion=6, channels=64, blocks=4, stride=2),
-    Stage(expansion=6, channels=96, blocks=3, stride=1),
-    Stage(expansion=6, channels=160, blocks=3, stride=2),
-    Stage(expansion=6, channels=320, blocks=1, stride=1),
+    InvertedGroup(expansion=1, channels=16, blocks=1, stride=1),
+    InvertedGroup(expansion=6, channels=24, blocks=2, stride=2),
+    InvertedGroup(expansion=6, channels=32, blocks=3, stride=2),
+    InvertedGroup(expansion=6, channels=64, blocks=4, stride=2),
+    InvertedGroup(expansion=6, channels=96, blocks=3, stride=1),
+    InvertedGroup(expansion=6, channels=160, blocks=3, stride=2),
+    InvertedGroup(expansion=6, channels=320, blocks=1, stride=1),
 )
 WEIGHT_STD = 0.09
 

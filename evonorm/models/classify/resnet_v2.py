@@ -16,7 +16,7 @@ EXPANSION = 4
 
 
 @dataclass(frozen=True)
-class Stage:
+class BottleneckGroup:
     """Bottlenecks of one size; the first of them strides and changes the number of channels."""
 
     channels: int  # inside the bottleneck; EXPANSION times as many outside
@@ -24,12 +24,12 @@ class Stage:
     stride: int
 
 
-def stages_of_depth(depth: int) -> tuple[Stage, ...]:
+def stages_of_depth(depth: int) -> tuple[BottleneckGroup, ...]:
     """The four stages of ResNet-26, -50, -101 or -152 for ImageNet."""
     if depth not in BLOCKS:
         raise ValueError(f"there is no ResNet-{depth}; known depths: {', '.join(map(str, BLOCKS))}.")
     first, *others = BLOCKS[depth]
-    return (Stage(64, first, 1), *(Stage(128 * 2**i, blocks, 2) for i, blocks in enumerate(others)))
+    return (BottleneckGroup(64, first, 1), *(BottleneckGroup(128 * 2**i, blocks, 2) for i, blocks in enumerate(others)))
 
 
 class Bottleneck(nn.Module):
@@ -70,7 +70,7 @@ class ResNetV2(nn.Module):
 
     def __init__(
         self,
-        stages: tuple[Stage, ...],
+        stages: tuple[BottleneckGroup, ...],
         layer: LayerHole,
         num_classes: int,
         width: float = 1.0,

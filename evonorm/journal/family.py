@@ -4,15 +4,14 @@ import functools
 from dataclasses import dataclass
 
 from evonorm.graph import Graph
-from evonorm.journal import PARENT, Reader
-from evonorm.report.questions import ask
-from evonorm.report.words import origin_words
+from evonorm.journal.reader import Reader
+from evonorm.journal.schema import PARENT
+from evonorm.journal.words import CandidateVerdict, Kind
 
 LONGEST_ANCESTRY = 12
 MOST_CHILDREN = 50
 
-_VERDICTS = {"scores": "scored", "failed": "failed"}
-_RELATIVE = "p.idx, p.origin, p.graph, o.kind, o.test, o.average"
+_RELATIVE = "p.idx, p.origin, p.graph, o.kind, o.test, o.rung, o.average"
 _ANCESTORS = f"""WITH RECURSIVE line(depth, idx) AS (
         SELECT 0, ? UNION ALL
         SELECT depth + 1, {PARENT} FROM line JOIN proposals USING (idx) WHERE depth < ? AND {PARENT} IS NOT NULL)
@@ -30,22 +29,28 @@ class Relative:
     index: int
     origin: str
     formula: str
-    verdict: str
+    verdict: CandidateVerdict
     average: float | None
 
+    @property
+    def verdict_words(self) -> str:
+        if self.verdict.kind == "rejected":
+            return f"rejected by {self.verdict.label!r}"
+        return {"scores": "scored", "failed": "failed", "pending": "in work"}[self.verdict.kind]
 
-def ancestry(reader: Reader, index: int) -> list[Relative]:
+
+def ancestry(reader: Reader, index: int, most: int = LONGEST_ANCESTRY) -> list[Relative]:
     """Parent, grandparent and so on, youngest first."""
-    return [_relative(*row) for row in ask(reader, _ANCESTORS, (index, LONGEST_ANCESTRY))]
+    return [_relative(*row) for row in reader.ask(_ANCESTORS, (index, most))]
 
 
 def children(reader: Reader, index: int) -> list[Relative]:
     """The candidates that were made from this one: the best first, then those without scores."""
-    return [_relative(*row) for row in ask(reader, _CHILDREN, (index, MOST_CHILDREN))]
+    return [_relative(*row) for row in reader.ask(_CHILDREN, (index, MOST_CHILDREN))]
 
 
 def count_children(reader: Reader, index: int) -> int:
-    return int(ask(reader, f"SELECT count(*) {_OF_PARENT}", (index,))[0][0])
+    return int(reader.ask(f"SELECT count(*) {_OF_PARENT}", (index,))[0][0])
 
 
 def readable(graph: Graph) -> str:
@@ -62,7 +67,6 @@ def _formula_of(text: str) -> str:
 
 
 def _relative(
-    index: int, origin: str, graph: str, kind: str | None, test: str | None, average: float | None
+    index: int, origin: str, graph: str, kind: Kind | None, test: str | None, rung: int | None, average: float | None
 ) -> Relative:
-    verdict = f"rejected by {test!r}" if kind == "rejected" else _VERDICTS.get(kind or "", "in work")
-    return Relative(index, origin_words(origin), _formula_of(graph), verdict, average)
+    return Relative(index, origin, _formula_of(graph), CandidateVerdict(kind or "pending", test, rung), average)

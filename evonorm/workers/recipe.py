@@ -10,7 +10,7 @@ from evonorm.workers.processes import ProcessWorkers
 
 
 @dataclass(frozen=True)
-class WorkerSettings:
+class WorkerRecipe:
     """None of these changes what a search finds, as long as it is not cut by time."""
 
     kind: Literal["inline", "processes"] = "processes"
@@ -29,7 +29,7 @@ class WorkerSettings:
                 raise ValueError(f"{name} must be above 0, got {value}.")
 
 
-def create_workers(settings: WorkerSettings, threads: int, log: Path) -> Workers:
+def create_workers(settings: WorkerRecipe, threads: int, log: Path) -> Workers:
     """Workers as the recipe asks for them, `threads` for each evaluation; what their libraries print goes to `log`."""
     if settings.kind == "inline":
         return InlineWorkers()

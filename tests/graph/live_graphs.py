@@ -1,9 +1,8 @@
-"""Random graphs that let x through to the output: proposals that are worth a look.
+"""Random graphs that let x through to the output, for tests that want much of a graph to be alive.
 
-The paper's generator (`sampling.py`) stays the reference; two thirds of its graphs never read x, a typical one has two
-live nodes of ten, and many of the rest say the same at every pixel of a map. Here the number of live nodes is drawn
-first, each of them is connected, and one path of element-wise nodes leads from x to the output. The other nodes are the
-paper's random ones: dead, but part of the genotype, so that a later mutation finds something to connect to.
+Two thirds of what the paper's generator draws never read x, and a typical graph has two live nodes of ten. Here the
+number of live nodes is drawn first, each of them is connected, and one path of element-wise nodes leads from x to the
+output. The other nodes are the paper's random ones: dead, but part of the genotype.
 """
 
 import numpy as np

@@ -5,7 +5,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class SearchSettings:
+class SearchRecipe:
     """How the next graph is chosen, and what it may know of the others."""
 
     method: Literal["evolution", "random"] = "evolution"
@@ -20,17 +20,14 @@ class SearchSettings:
     order: Literal["strict", "arrival"] = "strict"
     lag: int = 8  # strict order: how many candidates may be in training at once
     # Not in the paper, and off unless a recipe asks for it:
-    generator: Literal["paper", "live"] = "paper"  # "live" draws random graphs that let x through
     free_checks: bool = False  # turns down in a millisecond what cannot work; all below need it
     depth_check: bool = False  # turns down what a deep net has no use for: straight, or losing scale or signal
     attempts: int = 1  # draws of a child until it is another function than its parent
     runs_per_function: int = 0  # equal functions share one score, the best tenth's averaged over up to so many runs
     genotypes_per_function: int = 0  # of one function in the population at once; a new one takes the oldest's place
-    start: Literal["random", "enumerated"] = "random"  # "enumerated" begins with every small expression
-    start_size: int = 2  # nodes of the largest of these
 
     def __post_init__(self) -> None:
-        for name in ("window", "smallest_tournament", "mutations", "nodes", "lag", "attempts", "start_size"):
+        for name in ("window", "smallest_tournament", "mutations", "nodes", "lag", "attempts"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if not 0 < self.tournament_share <= 1:
@@ -43,8 +40,6 @@ class SearchSettings:
             raise ValueError(
                 f"genotypes_per_function must not be negative (0 is any number), got {self.genotypes_per_function}."
             )
-        if self.start_size > min(3, self.nodes):
-            raise ValueError(f"start_size must not be above 3 nor nodes ({self.nodes}), got {self.start_size}.")
         if not self.free_checks and (needing := self._needs_checks()):
             raise ValueError(f"{', '.join(needing)} need free_checks = true, since they go by what the checks find.")
 
@@ -55,6 +50,5 @@ class SearchSettings:
             "runs_per_function": self.runs_per_function > 0,
             "genotypes_per_function": self.genotypes_per_function > 0,
             "depth_check": self.depth_check,
-            "start": self.start == "enumerated",
         }
         return [name for name, is_asked in asked.items() if is_asked]

@@ -3,8 +3,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evonorm.graph import sample_live_graph
 from evonorm.graph.graph import X
+from tests.graph.live_graphs import sample_live_graph
 
 
 def x_reaches_the_output_element_by_element(graph):

@@ -4,13 +4,10 @@ Half of the paper's own top ten for the S series is one layer. A score that is l
 must not live for ever, so the best are trained again under fresh seeds and averaged, up to a limit.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evonorm.journal import Outcome, Rejected, Scores
-
-DUPLICATE = "duplicate"
+from evonorm.journal import Outcome, Rejected, Scores, Test, average
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Known:
 
     @property
     def average(self) -> float:
-        return math.fsum(self.accuracies.values()) / len(self.accuracies)
+        return average(self.accuracies)
 
 
 class KnownFunctions:
@@ -33,16 +30,13 @@ class KnownFunctions:
         self.most_runs = most_runs  # 0: nothing is remembered
         self._known: dict[str, Known] = {}
 
-    def __contains__(self, function: str | None) -> bool:
-        return function in self._known
-
     def settle(self, function: str, is_elite: Callable[[float], bool]) -> Rejected | Scores | None:
         """The outcome of a new candidate that is this function, unless it is worth a run of its own."""
         known = self._known.get(function)
         if known is None:
             return None
         if known.rejected_by is not None:
-            return Rejected(DUPLICATE, None, {"rejected_by": known.rejected_by})
+            return Rejected(Test.DUPLICATE, None, {"rejected_by": known.rejected_by})
         if known.runs < self.most_runs and is_elite(known.average):
             return None
         return Scores(known.accuracies)
@@ -55,7 +49,7 @@ class KnownFunctions:
         if isinstance(outcome, Scores):
             now = _averaged(before, outcome.accuracies)
         elif before is None or before.rejected_by is not None:
-            now = Known(1, {}, outcome.test)
+            now = Known(1, {}, outcome.verdict.label)
         else:  # it passed before: this run counts, as one that learnt nothing
             now = _averaged(before, dict.fromkeys(before.accuracies, 0.0))
         self._known[function] = now
