@@ -19,6 +19,7 @@ from evonorm.cli.calibrate import add_calibrate_command
 from evonorm.cli.plugins import add_plugins_command
 from evonorm.cli.report import add_report_commands
 from evonorm.cli.search import Changes, add_commands
+from evonorm.cli.train import add_train_command
 from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.fitness import TESTS, FitnessRecipe
 from evonorm.fitness import Progress as ProgressEvent
@@ -52,6 +53,7 @@ add_commands(app)
 add_report_commands(app)
 add_calibrate_command(app)
 add_bench_command(app)
+add_train_command(app)
 add_plugins_command(app)
 
 

@@ -1,12 +1,13 @@
 """How good a layer is, the paper's way. Read `evaluate.py` first: quality, stability, then training on each anchor.
 
 `proxy_task.py` puts a layer into an anchor with its pictures, `quality.py` and `stability.py` are the two tests that
-reject, `recipe.py` has everything that can be chosen, `stage_log.py` what a stopped evaluation goes on from. Not the
-paper's: `search_screen.py` is what a search asks in the driver before anything trains. `free_checks.py` turns hopeless
-graphs down, `bend.py` and `depth_signal.py` those that a deep net has no use for; `ladder.py` turns the rest down as
-cheaply as it can.
+reject, `recipe.py` has everything that can be chosen, `stage_log.py` what a stopped evaluation goes on from;
+`anchor_task.py` trains an anchor for its own sake. Not the paper's: `search_screen.py` is what a search asks in the
+driver before anything trains. `free_checks.py` turns hopeless graphs down, `bend.py` and `depth_signal.py` those that a
+deep net has no use for; `ladder.py` turns the rest down as cheaply as it can.
 """
 
+from evonorm.fitness.anchor_task import AnchorSettings as AnchorSettings
 from evonorm.fitness.depth_signal import LARGEST_GROWTH as LARGEST_GROWTH
 from evonorm.fitness.depth_signal import LARGEST_LIKENESS as LARGEST_LIKENESS
 from evonorm.fitness.depth_signal import DepthSignal as DepthSignal

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor, nn
@@ -36,7 +36,11 @@ class ProxyTask(Classification):
             partial(self._whole, self.data.validation, recipe.validation_images),
             recipe.moment_batches if recipe.moments == "reestimated" else 0,
         )
-        self.run = TrainingRun(self, recipe.training, seed_from(self.seed, 2))
+
+    @cached_property
+    def run(self) -> TrainingRun:
+        """The training that tests and rungs take further, each from where the last one stopped."""
+        return TrainingRun(self, self.recipe.training, seed_from(self.seed, 2))
 
     def fresh_model(self) -> nn.Module:
         """The anchor with the layer, as it is before the first step."""

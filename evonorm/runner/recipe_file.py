@@ -12,10 +12,11 @@ def find_recipe(path: Path) -> Path:
     """The file itself or, where there is none, the recipe of that name that ships with evonorm, e.g. for `laptop`."""
     if path.is_file():
         return path
-    shipped = SHIPPED / path.with_suffix(".toml").name
-    if path.parent in (Path(), Path("recipes")) and shipped.is_file():
+    name = path.relative_to("recipes") if path.parts[:1] == ("recipes",) else path
+    shipped = SHIPPED / name.with_suffix(".toml")
+    if ".." not in path.parts and not path.is_absolute() and shipped.is_file():
         return shipped
-    known = ", ".join(sorted(each.stem for each in SHIPPED.glob("*.toml")))
+    known = ", ".join(sorted(str(each.relative_to(SHIPPED).with_suffix("")) for each in SHIPPED.rglob("*.toml")))
     raise ValueError(f"there is no recipe {path}. Name a TOML file of yours, or one that ships with evonorm: {known}.")
 
 

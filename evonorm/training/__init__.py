@@ -1,9 +1,9 @@
 """One training loop for everything. Read `task.py` first (what can be trained), then `run.py` (the loop).
 
-`recipe.py` has what can be chosen, on `optimizers.py` and `schedules.py`. `classification.py` is the first task, with
-`validation.py` for accuracy, also with moments estimated anew. `checkpoint.py` stores a run and takes it up again;
-`memory.py` keeps the allocator from slowing it down. Models and batches are handed in: this room knows no layer and no
-data set.
+`recipe.py` has what can be chosen, on `optimizers.py` and `schedules.py`; `tasks.py` finds tasks by name.
+`classification.py` is the first task, with `validation.py` for accuracy, also with moments estimated anew.
+`checkpoint.py` stores a run and takes it up again; `memory.py` keeps the allocator from slowing it down. Models and
+batches are handed in: this room knows no layer and no data set.
 """
 
 from evonorm.training.checkpoint import load_checkpoint as load_checkpoint
@@ -18,5 +18,8 @@ from evonorm.training.task import Batches as Batches
 from evonorm.training.task import Measure as Measure
 from evonorm.training.task import Task as Task
 from evonorm.training.task import Turn as Turn
+from evonorm.training.tasks import TASKS as TASKS
+from evonorm.training.tasks import TaskEntry as TaskEntry
+from evonorm.training.tasks import register_task as register_task
 from evonorm.training.validation import accuracy as accuracy
 from evonorm.training.validation import reestimated_moments as reestimated_moments

@@ -1,0 +1,38 @@
+"""Tasks by name: what `evonorm train` can train, ours and other people's."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, is_dataclass
+from typing import Any
+
+from evonorm.foundation import Register, check_plain_name
+from evonorm.training.recipe import TrainingRecipe
+from evonorm.training.task import Task
+
+CreateTask = Callable[[str, Any, TrainingRecipe, int], Task]  # layer, settings, recipe, seed
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """A named task: what a recipe's [settings] can choose, as a frozen dataclass, and how the task is made."""
+
+    settings: type[Any]
+    create: CreateTask
+
+
+TASKS: Register[TaskEntry] = Register("task")
+
+
+def register_task(name: str, settings: type[Any], create: CreateTask) -> None:
+    """Adds a task that a recipe names with `task = "..."`.
+
+    Arguments:
+        name: letters, digits, `-` and `_`.
+        settings: a frozen dataclass with a default for every field; a recipe's [settings] table is read into it.
+        create: (layer, settings, recipe, seed) -> Task, with the layer as a name or a formula.
+
+    Example: evonorm.register_task("my-task", MySettings, MyTask)
+    """
+    check_plain_name("task", name)
+    if not (isinstance(settings, type) and is_dataclass(settings)):
+        raise TypeError(f"settings must be a dataclass with what a recipe can choose, got {settings!r}.")
+    TASKS.add(name, TaskEntry(settings, create))

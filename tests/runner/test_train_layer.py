@@ -1,0 +1,144 @@
+"""`evonorm train`: any task by its name, resumed to the bit, kept once it is done."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from evonorm.runner import kept_results, load_train_recipe, train
+from evonorm.training import TASKS, Measure, Turn, register_task
+
+ROOT = Path(__file__).parents[2]
+SMALL = [
+    *("settings.data=digits", "settings.anchor=resnet-nano", "settings.validation_images=64"),
+    *("training.steps=6", "training.validate_every=3", "threads=1"),
+]
+
+
+def recipe(*changes):
+    pytest.importorskip("sklearn")
+    return load_train_recipe(Path("cifar10/resnet"), [*SMALL, *changes])
+
+
+def test_a_shipped_recipe_trains_and_the_second_time_nothing_is_trained(tmp_path):
+    kept, seen = kept_results(tmp_path), []
+    first = train(recipe(), "evonorm-b0", kept, lambda run: seen.append(run.step))
+    assert seen == [1, 2, 3, 4, 5, 6]
+    assert first.ending == "reached"
+    assert [step for step, _ in first.measured["accuracy"]] == [3, 6]
+    again = train(recipe(), "evonorm-b0", kept_results(tmp_path), lambda run: seen.append(run.step))
+    assert len(seen) == 6
+    assert again.losses == first.losses
+    other = train(recipe("seed=1"), "evonorm-b0", kept, lambda run: seen.append(run.step))
+    assert other.losses != first.losses
+    assert not list(tmp_path.glob("*.partial"))
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from evonorm.runner import kept_results, load_train_recipe, train
+import evonorm.runner.train_layer
+sys.modules["evonorm.runner.train_layer"].CHECKPOINT_SECONDS = 0.0
+def on_step(run):
+    print(run.step, flush=True)
+    import time; time.sleep(0.05)
+recipe = load_train_recipe(Path("cifar10/resnet"), {changes!r})
+train(recipe, "evonorm-s0", kept_results(Path({place!r})), on_step)
+"""
+
+
+def test_kill_9_and_again_is_the_undisturbed_training(tmp_path):
+    changes = [*SMALL, "training.steps=12"]
+    whole = train(load_train_recipe(Path("cifar10/resnet"), changes), "evonorm-s0", kept_results(tmp_path / "a"))
+    code = KILLED.format(changes=changes, place=str(tmp_path / "b"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as worker:
+        assert any(int(line) == 7 for line in worker.stdout)
+        time.sleep(0.02)
+        os.kill(worker.pid, signal.SIGKILL)
+    seen = []
+    kept = kept_results(tmp_path / "b")
+    resumed = train(
+        load_train_recipe(Path("cifar10/resnet"), changes), "evonorm-s0", kept, lambda r: seen.append(r.step)
+    )
+    assert seen[0] in (7, 8)
+    assert resumed.losses == whole.losses
+    assert resumed.measured == whole.measured
+
+
+@dataclass(frozen=True)
+class LineSettings:
+    """A task of somebody else: fit a line."""
+
+    slope: float = 2.0
+
+
+class LineTask:
+    """Least squares with a layer in front; how far off it is decides, and less is better."""
+
+    def __init__(self, layer, settings, recipe, seed):
+        import evonorm
+
+        torch.manual_seed(seed)
+        self.model = nn.Sequential(evonorm.create_layer(layer, 4), nn.Linear(4, 1))
+        self.slope = settings.slope
+        self.turns = (
+            Turn("line", self.model, lambda batch: {"error": (self.model(batch[0]) - batch[1]).square().mean()}),
+        )
+
+    def batch(self, step, worker, turn):
+        x = torch.randn(32, 4, generator=torch.Generator().manual_seed(1000 * step + worker))
+        return x, self.slope * x[:, :1]
+
+    def measure(self, step):
+        with torch.no_grad():
+            x, y = self.batch(10_000, 0, 0)
+            return (Measure("error", float((self.model.eval()(x) - y).square().mean()), more_is_better=False),)
+
+
+def test_a_task_of_somebody_else_trains_by_its_name(tmp_path):
+    register_task("line", LineSettings, LineTask)
+    try:
+        path = tmp_path / "line.toml"
+        path.write_text('task = "line"\n[settings]\nslope = 3.0\n[training]\nsteps = 150\nlearning_rate = 0.01\n')
+        trained = train(load_train_recipe(path), "x", kept_results(tmp_path / "kept"))
+        assert trained.measured["error"][-1][1] < 0.1
+        with pytest.raises(ValueError, match=r"line.toml \[settings\]: unknown key 'slop'. Did you mean 'slope'"):
+            load_train_recipe(path, ["settings.slop=1"])
+    finally:
+        TASKS.remove("line")
+    with pytest.raises(ValueError, match="there is no task 'line'"):
+        load_train_recipe(path)
+
+
+def test_mistakes_are_told_before_any_training(tmp_path):
+    with pytest.raises(ValueError, match="Did you mean evonorm-b"):
+        train(recipe(), "evonorm-b9", kept_results(tmp_path))
+    with pytest.raises(ValueError, match="there is no anchor"):
+        train(recipe("settings.anchor=resnet"), "bn-relu", kept_results(tmp_path))
+    with pytest.raises(ValueError, match="cifar10/resnet"):
+        load_train_recipe(Path("cifar10/resnett"))
+    with pytest.raises(TypeError, match="must be a dataclass"):
+        register_task("wrong", dict, LineTask)
+
+
+def test_the_command_line_trains_and_tells(tmp_path):
+    pytest.importorskip("sklearn")
+    words = ["train", "cifar10/resnet", "--layer", "bn-relu", "--layer", "x / std_wh(x)", "--keep", str(tmp_path)]
+    changes = [word for change in SMALL for word in ("--set", change)]
+    command = [sys.executable, "-c", "from evonorm.cli import main; main()", *words, *changes]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "x / std_wh(x)" in done.stdout
+    assert "accuracy" in done.stdout
+    assert len((tmp_path / "outcomes.jsonl").read_text().splitlines()) == 2
