@@ -1,9 +1,11 @@
 """Uses everything that `tests/plugin_package` registers, as its users would. Run by tests, also without pytest."""
 
 import sys
+import tempfile
 import warnings
 import xml.etree.ElementTree as ET
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,6 +19,7 @@ from evonorm.journal import Scores
 from evonorm.kernels import fingerprint
 from evonorm.models import model_cost
 from evonorm.pictures import formula_mathml, graph_svg
+from evonorm.runner import kept_results, load_train_recipe, train
 from evonorm.training import TrainingRecipe
 
 FORMULA = "softsign(soft_min(x, v1)) / (rms_bwhc(x) + std_c(x))"
@@ -119,7 +122,25 @@ def count():
     assert {"softsign-rms", "doubled"} <= set(evonorm.layer_names())
 
 
-STEPS = (parse_and_write, run_and_train, moving_moments, compare_functions, sample_and_mutate, export, count)
+def train_their_task():
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # plain torch runs their functions, which was said before
+        recipe = Path(folder) / "recipe.toml"
+        recipe.write_text('task = "their-mean"\n[settings]\nlevel = 1.0\n[training]\nsteps = 30\nlearning_rate = 0.1\n')
+        trained = train(load_train_recipe(recipe), "softsign-rms", kept_results(Path(folder)))
+    assert trained.measured["distance"][-1][1] < trained.losses[0] / 10
+
+
+STEPS = (
+    parse_and_write,
+    run_and_train,
+    moving_moments,
+    compare_functions,
+    sample_and_mutate,
+    export,
+    count,
+    train_their_task,
+)
 
 
 def walk():

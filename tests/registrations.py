@@ -10,8 +10,9 @@ from evonorm.kernels.probes.small_arrays import probe_axes
 from evonorm.layers.create import BUILDERS
 from evonorm.models import ANCHORS
 from evonorm.models.create import MODELS
+from evonorm.training import TASKS
 
-REGISTERS = (PRIMITIVES, INDEX_SETS, CATALOG, BUILDERS, MODELS, ANCHORS, DATA_SETS)
+REGISTERS = (PRIMITIVES, INDEX_SETS, CATALOG, BUILDERS, MODELS, ANCHORS, DATA_SETS, TASKS)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A package of somebody else adds primitives, index sets, layers, a model, an anchor and a data set."""
+"""A package of somebody else adds primitives, index sets, layers, a model, an anchor, a data set and a task."""
 
 import os
 import subprocess
@@ -78,6 +78,7 @@ def test_the_installed_package_is_found_and_a_broken_one_beside_it_is_skipped(tm
         "their-norms",
         "1.2.3",
         "primitive softsign",
+        "task their-mean",
         "index set bwhc",
         "model their-net",
         "data set their-noise",

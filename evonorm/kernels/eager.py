@@ -36,7 +36,7 @@ def run_eager(call: LayerCall) -> Result:
         if not node.primitive.needs_batch:
             raw = raw_moment(moment, index_set, inputs[0], call.groups)
         else:
-            raw = batch_moment(moment, inputs[0], number)
+            raw = batch_moment(node.primitive, inputs[0], number)
             if not isinstance(call.moments, MovingMoments):
                 batch.append(raw.detach().reshape(-1).expand(x.shape[1]))
         values[number] = raw if moment == "mean" else torch.sqrt(raw + call.eps)
@@ -52,16 +52,22 @@ def per_channel(vector: Tensor, x: Tensor) -> Tensor:
     return rows.reshape(*rows.shape, *(1,) * (x.ndim - 2))  # (1 or b, c, 1, ...)
 
 
-def batch_moments_of(call: LayerCall, wide: Tensor) -> Callable[[str, Tensor, int], Tensor]:
-    """How a raw moment over the batch is found: from its kind, what it is of, and the number of its node."""
+def batch_moments_of(call: LayerCall, wide: Tensor) -> Callable[[Primitive, Tensor, int], Tensor]:
+    """How a raw moment over the batch is found: from its primitive, what it is of, and the number of its node."""
     moments = call.moments
     if isinstance(moments, MovingMoments):
         moving = dict(zip(call.graph.batch_moments, moments.tensors, strict=True))
-        return lambda moment, a, number: per_channel(moving[number], wide)  # noqa: ARG005
+        return lambda primitive, a, number: per_channel(moving[number], wide)  # noqa: ARG005
     if isinstance(moments, SyncedMoments):
         mean = mean_over_ranks(wide, moments.group)
-        return lambda moment, a, number: moment_by(mean, moment, a)  # noqa: ARG005
-    return lambda moment, a, number: raw_moment(moment, "bwh", a, call.groups)  # noqa: ARG005
+        return lambda primitive, a, number: synced_moment(mean, primitive, a)  # noqa: ARG005
+    return lambda primitive, a, number: raw_moment(str(primitive.moment), str(primitive.index_set), a, call.groups)  # noqa: ARG005
+
+
+def synced_moment(mean: Callable[[Tensor], Tensor], primitive: Primitive, a: Tensor) -> Tensor:
+    if primitive.index_set != "bwh":
+        raise ValueError(f"{primitive.name} cannot be taken over all ranks; moments over bwh can.")
+    return moment_by(mean, str(primitive.moment), a)
 
 
 def torch_function(op: str) -> Callable[..., Tensor]:

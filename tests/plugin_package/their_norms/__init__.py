@@ -1,4 +1,6 @@
-"""A package of somebody else: two functions, two index sets, two layers, a model, an anchor and a data set."""
+"""A package of somebody else: two functions, two index sets, two layers, a model, an anchor, data and a task."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -6,6 +8,7 @@ from torch import nn
 
 import evonorm
 from evonorm.data import DataSet, Images
+from evonorm.training import Measure, Turn
 
 
 def softsign_backward(g, y, a):
@@ -62,6 +65,32 @@ def load_noise():
     return DataSet("noise", *parts, mean=(0.5, 0.5, 0.5), std=(0.25, 0.25, 0.25))
 
 
+@dataclass(frozen=True)
+class MeanSettings:
+    """What a recipe can choose of their task."""
+
+    level: float = 0.5
+
+
+class MeanTask:
+    """Brings a layer's mean output to a level; how far off it is decides, and less is better."""
+
+    def __init__(self, layer, settings, recipe, seed):
+        torch.manual_seed(seed)
+        self.model, self.level = evonorm.create_layer(layer, 4), settings.level
+        self.turns = (Turn("layer", self.model, self.losses),)
+
+    def losses(self, batch):
+        return {"distance": (self.model(batch).mean() - self.level).square()}
+
+    def batch(self, step, worker, turn):
+        return torch.randn(16, 4, 3, 3, generator=torch.Generator().manual_seed(100 * step + worker))
+
+    def measure(self, step):
+        with torch.no_grad():
+            return (Measure("distance", float(self.losses(self.batch(9999, 0, 0))["distance"]), more_is_better=False),)
+
+
 def register():
     evonorm.register_primitive(
         "softsign",
@@ -88,3 +117,4 @@ def register():
     evonorm.register_model("their-net", build_net, image_size=16, num_classes=10)
     evonorm.register_anchor("their-anchor", build_net, batch_size=16, crop=16, groups=4)
     evonorm.register_data("their-noise", load_noise)
+    evonorm.register_task("their-mean", MeanSettings, MeanTask)
