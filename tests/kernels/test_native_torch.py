@@ -235,7 +235,7 @@ def test_operators_pass_torchs_own_checks():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["evonorm-b0", "evonorm-s0"])
-def test_compile_and_export_see_one_operator(name):
+def test_compile_sees_one_operator_and_export_plain_torch(name):
     layer, twin = create_layer(name, 16), create_layer(name, 16)
     x = torch.randn(4, 16, 6, 6)
     a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
@@ -246,8 +246,8 @@ def test_compile_and_export_see_one_operator(name):
         program = torch.export.export(layer.eval(), (x,))
     twin(b).square().sum().backward()
     assert torch.equal(a.grad, b.grad)
-    assert "evonorm.layer_forward" in str(program.graph)
-    assert torch.equal(program.module()(x), layer(x))
+    assert "evonorm" not in str(program.graph)
+    torch.testing.assert_close(program.module()(x), layer(x))
     for moving, expected in zip(layer.buffers(), twin.buffers(), strict=True):
         torch.testing.assert_close(moving, expected, rtol=3e-7, atol=0)  # inductor's lerp rounds once less than eager's
 

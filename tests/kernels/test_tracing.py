@@ -137,3 +137,17 @@ def test_parameters_that_stand_in_for_others_count_too():
     with torch.no_grad():
         found = layer(x)
     assert torch.allclose(getattr(found, "inner", found), expected, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LAYERS)
+def test_the_onnx_exporter_sees_plain_torch(name, tmp_path):
+    pytest.importorskip("onnxscript", reason="onnxscript is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    layer, x, expected = made(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(layer, (x,), tmp_path / "layer.onnx", dynamo=True, verbose=False)
+    session = runtime.InferenceSession(tmp_path / "layer.onnx")
+    (found,) = session.run(None, {session.get_inputs()[0].name: x.numpy()})
+    assert torch.allclose(torch.from_numpy(found), expected, atol=1e-5)

@@ -1,4 +1,4 @@
-"""The native kernel as `torch.library` operators: what torch.compile and torch.export see.
+"""The native kernel as `torch.library` operators: what torch.compile sees.
 
 Eager mode calls the autograd node of `native.py` instead: an operator written in Python costs more than a small layer.
 """
@@ -143,9 +143,11 @@ layer_forward.register_autograd(_differentiate, setup_context=_keep)
 
 
 def refuses_operator(call: LayerCall) -> str | None:
-    """Takes what the native kernel takes, while torch compiles or exports; a Python operator is slow elsewhere."""
+    """Takes what the native kernel takes, while torch compiles; a Python operator is slow elsewhere."""
     if not torch.compiler.is_compiling():
-        return "torch is not compiling or exporting"
+        return "torch is not compiling"
+    if torch.compiler.is_exporting():
+        return "what torch.export and ONNX keep must run without evonorm"
     reason = unfit(call)
     if reason is None and native_export_rows(*_prepared_by(call)) is None:
         return why_not_native()
@@ -153,7 +155,7 @@ def refuses_operator(call: LayerCall) -> str | None:
 
 
 def run_operator(call: LayerCall) -> Result:
-    """The layer as one operator in a graph that torch is compiling or exporting."""
+    """The layer as one operator in a graph that torch is compiling."""
     check_shapes(call)
     rows = native_export_rows(*_prepared_by(call))
     assert rows is not None
