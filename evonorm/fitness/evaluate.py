@@ -18,9 +18,7 @@ from evonorm.fitness.stability import passes_stability
 from evonorm.fitness.stage_log import StageLog
 from evonorm.graph import Graph
 from evonorm.journal import Failed, Outcome, Progress, Rejected, Scores, Stage, StageKey, Test, Watcher
-from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
-
-CHECKPOINT_EVERY = 50  # steps: half a minute of a CIFAR anchor
+from evonorm.training import Checkpoint, TrainingRun, keep_freed_memory
 
 TestOnAnchor = Callable[[ProxyTask, Watcher], tuple[bool, dict[str, Any]]]
 # Quality first: what it trains is not lost on a layer that passes, and most layers fail it on the first anchor.
@@ -74,7 +72,7 @@ def _judge(tasks: list[ProxyTask], watch: Watcher, log: StageLog, test_set: bool
         anchor = task.anchor.name
         if log.recall(StageKey(Test.TRAINING, anchor)):
             continue
-        stage = _train(task, watch, log.steps_on(anchor), test_set, log.checkpoint(anchor))
+        stage = _train(task, watch, log.steps_on(anchor), test_set, Checkpoint(log.checkpoint(anchor)))
         passed = "accuracy" in stage.figures
         log.add(stage, passed)
         if not passed:
@@ -103,15 +101,13 @@ def _test(test: str, task: ProxyTask, watch: Watcher) -> tuple[Stage, bool]:
     return Stage(test, task.anchor.name, steps, time.perf_counter() - start, figures), passed
 
 
-def _train(task: ProxyTask, watch: Watcher, first: int, test_set: bool, checkpoint: Path | None) -> Stage:
+def _train(task: ProxyTask, watch: Watcher, first: int, test_set: bool, checkpoint: Checkpoint) -> Stage:
     """Takes the task's run from step `first` to the recipe's last one; without an accuracy if it blew up."""
     start, recipe = time.perf_counter(), task.recipe.training
-    if checkpoint and checkpoint.exists():
-        load_checkpoint(task.run, checkpoint)
+    checkpoint.take_up(task.run)
 
     def on_step(run: TrainingRun) -> None:
-        if checkpoint and (run.step % CHECKPOINT_EVERY == 0 or recipe.validates_at(run.step)):
-            save_checkpoint(run, checkpoint)
+        checkpoint.after_step(run)
         watch(Progress(Test.TRAINING, task.anchor.name, run.step, recipe.steps, {"loss": run.losses[-1]}))
 
     task.run.advance(first, on_step=on_step)  # again, where a process that was stopped left no checkpoint behind

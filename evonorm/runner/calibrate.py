@@ -30,11 +30,10 @@ from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.journal import KeptResults, Question, Test, label
 from evonorm.models import ANCHORS, model_cost
 from evonorm.runner.settings import changed_settings
-from evonorm.training import TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
+from evonorm.training import Checkpoint, TrainingRun, keep_freed_memory
 
 LAYERS = ("bn-relu", "bn-silu", "gn-silu", "rs-rej", "evonorm-b0", "evonorm-b1", "evonorm-s0", "evonorm-s1")
 TARGET_STEPS = 400
-CHECKPOINT_EVERY = 100  # steps: a minute of a CIFAR anchor
 
 Side = Literal["cheap", "target"]
 
@@ -235,13 +234,12 @@ def train_curve(trial: Trial, recipe: FitnessRecipe, checkpoint: Path | None, on
 
 def _train(trial: Trial, task: ProxyTask, checkpoint: Path | None, on_step: Callable[[int], None]) -> Curve:
     run = task.run
-    if checkpoint and checkpoint.exists():
-        load_checkpoint(run, checkpoint)
+    stored = Checkpoint(checkpoint)
+    stored.take_up(run)
 
     def after_step(_: TrainingRun) -> None:
         on_step(run.step)
-        if checkpoint and run.step % CHECKPOINT_EVERY == 0:
-            save_checkpoint(run, checkpoint)
+        stored.after_step(run)
 
     looking = 0.0
     for step in trial.looks:

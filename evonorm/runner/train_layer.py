@@ -1,6 +1,5 @@
 """One layer in one task, from a recipe to its measures (`evonorm train`). Goes on wherever it was stopped."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +11,7 @@ from evonorm.journal import KeptResults, Question
 from evonorm.layers import layer_names
 from evonorm.runner.recipe_file import read_recipe_file
 from evonorm.runner.settings import changed_settings, read_settings
-from evonorm.training import TASKS, TrainingRecipe, TrainingRun, keep_freed_memory, load_checkpoint, save_checkpoint
-
-CHECKPOINT_SECONDS = 30.0
+from evonorm.training import TASKS, Checkpoint, TrainingRecipe, TrainingRun, keep_freed_memory
 
 
 @dataclass(frozen=True)
@@ -71,20 +68,16 @@ def train(
 
 def _train(recipe: TrainRecipe, layer: str, checkpoint: Path, on_step: Callable[[TrainingRun], None]) -> Trained:
     keep_freed_memory()
-    stored = time.monotonic()
+    stored = Checkpoint(checkpoint)
 
     def after_step(run: TrainingRun) -> None:
-        nonlocal stored
-        if time.monotonic() > stored + CHECKPOINT_SECONDS:
-            save_checkpoint(run, checkpoint)
-            stored = time.monotonic()
+        stored.after_step(run)
         on_step(run)
 
     with number_of_threads(recipe.threads):
         task = TASKS.find(recipe.task).create(layer, recipe.settings, recipe.training, recipe.seed)
         run = TrainingRun(task, recipe.training, recipe.seed)
-        if checkpoint.exists():
-            load_checkpoint(run, checkpoint)
+        stored.take_up(run)
         ending = run.advance(recipe.training.steps, measure=True, on_step=after_step)
         if ending == "out_of_time":
             run.measure()

@@ -6,6 +6,7 @@
 batches are handed in: this room knows no layer and no data set.
 """
 
+from evonorm.training.checkpoint import Checkpoint as Checkpoint
 from evonorm.training.checkpoint import load_checkpoint as load_checkpoint
 from evonorm.training.checkpoint import save_checkpoint as save_checkpoint
 from evonorm.training.classification import Classification as Classification

@@ -1,5 +1,6 @@
 """A training run on disk: everything that the next step depends on, so that a resumed run is the same bit for bit."""
 
+import time
 from pathlib import Path
 
 import torch
@@ -38,3 +39,27 @@ def load_checkpoint(run: TrainingRun, path: Path) -> None:
         optimizer.load_state_dict(content["optimizers"][name])
     run.step, run.losses, run.seconds = content["step"], content["losses"], content["seconds"]
     run.curve, run.measured = content["curve"], content["measured"]
+
+
+class Checkpoint:
+    """A run's file: the run goes on from it, and is stored there every half minute and wherever it was measured.
+
+    Without a path nothing is stored.
+    """
+
+    SECONDS = 30.0
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._stored = time.monotonic()
+
+    def take_up(self, run: TrainingRun) -> None:
+        """Takes a fresh run to where an earlier process left it, if one did."""
+        if self.path and self.path.exists():
+            load_checkpoint(run, self.path)
+
+    def after_step(self, run: TrainingRun) -> None:
+        measured = bool(run.curve) and run.curve[-1][0] == run.step
+        if self.path and (measured or time.monotonic() >= self._stored + self.SECONDS):
+            save_checkpoint(run, self.path)
+            self._stored = time.monotonic()

@@ -38,7 +38,7 @@ from evonorm.runner.calibration_tables import (
     what_if_rows,
 )
 from evonorm.runner.surroundings import kept_results
-from evonorm.training import TrainingRecipe
+from evonorm.training import Checkpoint, TrainingRecipe
 
 CHEAP = FitnessRecipe(
     data="digits",
@@ -258,7 +258,7 @@ def test_a_real_training_agrees_with_the_protocols_own(tmp_path):
 
 def test_a_killed_training_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
-    monkeypatch.setattr(calibrate, "CHECKPOINT_EVERY", 2)
+    monkeypatch.setattr(Checkpoint, "SECONDS", 0.0)
     trial = Trial("cheap", "evonorm-b0", "resnet-nano", 0, (2, 3, 5))
     recipe, place = calibrate.recipe_of(trial, CHEAP), tmp_path / "trial.pt"
     whole = train_curve(trial, recipe, None, lambda _: None)

@@ -42,11 +42,10 @@ def test_a_shipped_recipe_trains_and_the_second_time_nothing_is_trained(tmp_path
 
 
 KILLED = """
-import sys
 from pathlib import Path
 from evonorm.runner import kept_results, load_train_recipe, train
-import evonorm.runner.train_layer
-sys.modules["evonorm.runner.train_layer"].CHECKPOINT_SECONDS = 0.0
+from evonorm.training import Checkpoint
+Checkpoint.SECONDS = 0.0
 def on_step(run):
     print(run.step, flush=True)
     import time; time.sleep(0.05)
