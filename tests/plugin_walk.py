@@ -19,7 +19,7 @@ from evonorm.journal import Scores
 from evonorm.kernels import fingerprint
 from evonorm.models import model_cost
 from evonorm.pictures import formula_mathml, graph_svg
-from evonorm.runner import kept_results, load_train_recipe, train
+from evonorm.runner import kept_results, load_task_recipe, train
 from evonorm.training import TrainingRecipe
 
 FORMULA = "softsign(soft_min(x, v1)) / (rms_bwhc(x) + std_c(x))"
@@ -127,7 +127,7 @@ def train_their_task():
         warnings.simplefilter("ignore")  # plain torch runs their functions, which was said before
         recipe = Path(folder) / "recipe.toml"
         recipe.write_text('task = "their-mean"\n[settings]\nlevel = 1.0\n[training]\nsteps = 30\nlearning_rate = 0.1\n')
-        trained = train(load_train_recipe(recipe), "softsign-rms", kept_results(Path(folder)))
+        trained = train(load_task_recipe(recipe), "softsign-rms", kept_results(Path(folder)))
     assert trained.measured["distance"][-1][1] < trained.losses[0] / 10
 
 

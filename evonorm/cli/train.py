@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from evonorm.cli.search import Changes
-from evonorm.runner import Trained, kept_results, load_train_recipe, train
+from evonorm.runner import Trained, kept_results, load_task_recipe, train
 from evonorm.training import TrainingRun
 
 console = Console()
@@ -37,10 +37,10 @@ def train_layers(
     Example: evonorm train cifar10/resnet --layer "x * sigmoid(x) / rms_whcg(x)" --set training.steps=400
     """
     kept = kept_results(keep)
-    chosen = load_train_recipe(recipe, changes or [])
+    chosen = load_task_recipe(recipe, changes or [])
     found: dict[tuple[str, int], Trained] = {}
     for seed in range(chosen.seed, chosen.seed + seeds):
-        mine = load_train_recipe(recipe, [*(changes or []), f"seed={seed}"])
+        mine = load_task_recipe(recipe, [*(changes or []), f"seed={seed}"])
         for each in layer:
             with _bar(f"{each}, seed {seed}", mine.training.steps) as on_step:
                 found[each, seed] = train(mine, each, kept, on_step)

@@ -34,7 +34,7 @@ def _mnasnet(layer: LayerHole, num_classes: int, width: float) -> nn.Module:
     return mnasnet.mnasnet(mnasnet.trunk(width), layer, num_classes)
 
 
-def _efficientnet(scale: efficientnet.Scale, layer: LayerHole, num_classes: int, width: float) -> nn.Module:
+def _efficientnet(scale: efficientnet.CompoundScale, layer: LayerHole, num_classes: int, width: float) -> nn.Module:
     return efficientnet.efficientnet(efficientnet.trunk(scale, width), layer, num_classes)
 
 

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from evonorm.models.forward_trace import Step, Trace
+from evonorm.models.forward_trace import Trace, TraceStep
 
 LEGEND = """\
 [c] layer of c channels; (c) the same without nonlinearity; 3x3/2>c convolution with stride two to c channels;
@@ -25,17 +25,17 @@ def draw_positions(trace: Trace) -> str:
     return "\n".join([title, *lines])
 
 
-def map_size(steps: list[Step]) -> str:
+def map_size(steps: list[TraceStep]) -> str:
     last = [step for step in steps if step.kind != "pool and dense"][-1]
     return f"{last.height}x{last.width}"
 
 
-def place_of(step: Step) -> str:
+def place_of(step: TraceStep) -> str:
     first, *rest = step.path.split(".")
     if first == "blocks":
         return f"block {int(rest[0]) + 1}"
     return "stem" if first in ("stem", "stem_layer", "pool") else "head"
 
 
-def step_text(step: Step) -> str:
+def step_text(step: TraceStep) -> str:
     return f"{{{step.text}}}" if step.path.endswith(".shortcut") else step.text

@@ -26,7 +26,7 @@ class Position(nn.Module):
 
 
 @dataclass(frozen=True)
-class Step:
+class TraceStep:
     """One operation: what it is, where it sits in the model, what it gives out."""
 
     kind: str  # "conv", "layer", "max-pool", "squeeze-excite", "sum", "pool and dense"
@@ -45,11 +45,11 @@ class Trace:
 
     model: str
     image_size: int
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
     multiply_adds: int
 
     @property
-    def layers(self) -> tuple[Step, ...]:
+    def layers(self) -> tuple[TraceStep, ...]:
         return tuple(step for step in self.steps if step.kind == "layer")
 
 
@@ -71,7 +71,7 @@ class Recorder:
     """Turns the modules that ran into steps."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[TraceStep] = []
         self.conv_outputs: list[Tensor] = []  # kept, so that no other tensor gets the same identity
 
     def record(self, path: str, module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -83,9 +83,9 @@ class Recorder:
         if isinstance(module, nn.Conv2d):
             self.conv_outputs.append(output)
 
-    def step(self, kind: str, path: str, text: str, module: nn.Module, x: Tensor, output: Tensor) -> Step:
+    def step(self, kind: str, path: str, text: str, module: nn.Module, x: Tensor, output: Tensor) -> TraceStep:
         height, width = output.shape[2:] if output.ndim == 4 else (1, 1)
-        return Step(
+        return TraceStep(
             kind,
             path,
             text,

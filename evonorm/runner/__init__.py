@@ -63,7 +63,7 @@ from evonorm.runner.surroundings import kept_results as kept_results
 from evonorm.runner.surroundings import machine as machine
 from evonorm.runner.surroundings import processor as processor
 from evonorm.runner.train_layer import Trained as Trained
-from evonorm.runner.train_layer import load_train_recipe as load_train_recipe
+from evonorm.runner.train_layer import load_task_recipe as load_task_recipe
 from evonorm.runner.train_layer import train as train
 from evonorm.runner.verdicts import Verdict as Verdict
 from evonorm.runner.verdicts import distinct_layers as distinct_layers

@@ -15,7 +15,7 @@ from evonorm.training import TASKS, Checkpoint, TrainingRecipe, TrainingRun, kee
 
 
 @dataclass(frozen=True)
-class TrainRecipe:
+class TaskRecipe:
     """What is trained and how; `settings` belongs to the task, which says what it may hold."""
 
     task: str = "anchor"
@@ -36,16 +36,16 @@ class Trained:
     losses: tuple[float, ...]
 
 
-def load_train_recipe(path: Path, changes: Sequence[str] = ()) -> TrainRecipe:
+def load_task_recipe(path: Path, changes: Sequence[str] = ()) -> TaskRecipe:
     """The recipe in a TOML file after changes such as "training.steps=400"; mistakes name the place."""
     table = dict(read_recipe_file(path, changes))
     settings = table.pop("settings", {})
-    plain = read_settings(TrainRecipe, table, str(path))
+    plain = read_settings(TaskRecipe, table, str(path))
     chosen = read_settings(TASKS.find(plain.task).settings, settings, f"{path} [settings]")
-    return TrainRecipe(plain.task, plain.seed, plain.threads, chosen, plain.training)
+    return TaskRecipe(plain.task, plain.seed, plain.threads, chosen, plain.training)
 
 
-def train_question(recipe: TrainRecipe, layer: str) -> Question:
+def train_question(recipe: TaskRecipe, layer: str) -> Question:
     """What decides the figures: roundings differ with threads."""
     parts = {"task": recipe.task, "seed": recipe.seed, "threads": recipe.threads}
     tables = {"settings": changed_settings(recipe.settings), "training": changed_settings(recipe.training)}
@@ -53,7 +53,7 @@ def train_question(recipe: TrainRecipe, layer: str) -> Question:
 
 
 def train(
-    recipe: TrainRecipe, layer: str, kept: KeptResults, on_step: Callable[[TrainingRun], None] = lambda _: None
+    recipe: TaskRecipe, layer: str, kept: KeptResults, on_step: Callable[[TrainingRun], None] = lambda _: None
 ) -> Trained:
     """Trains, or finds what was trained before. A stopped training goes on from its last checkpoint."""
     if layer not in layer_names():
@@ -66,7 +66,7 @@ def train(
     return Trained(**{**answer, "losses": tuple(answer["losses"])})
 
 
-def _train(recipe: TrainRecipe, layer: str, checkpoint: Path, on_step: Callable[[TrainingRun], None]) -> Trained:
+def _train(recipe: TaskRecipe, layer: str, checkpoint: Path, on_step: Callable[[TrainingRun], None]) -> Trained:
     keep_freed_memory()
     stored = Checkpoint(checkpoint)
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from evonorm.runner import kept_results, load_train_recipe, train
+from evonorm.runner import kept_results, load_task_recipe, train
 from evonorm.training import TASKS, Measure, Turn, register_task
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ SMALL = [
 
 def recipe(*changes):
     pytest.importorskip("sklearn")
-    return load_train_recipe(Path("cifar10/resnet"), [*SMALL, *changes])
+    return load_task_recipe(Path("cifar10/resnet"), [*SMALL, *changes])
 
 
 def test_a_shipped_recipe_trains_and_the_second_time_nothing_is_trained(tmp_path):
@@ -43,20 +43,20 @@ def test_a_shipped_recipe_trains_and_the_second_time_nothing_is_trained(tmp_path
 
 KILLED = """
 from pathlib import Path
-from evonorm.runner import kept_results, load_train_recipe, train
+from evonorm.runner import kept_results, load_task_recipe, train
 from evonorm.training import Checkpoint
 Checkpoint.SECONDS = 0.0
 def on_step(run):
     print(run.step, flush=True)
     import time; time.sleep(0.05)
-recipe = load_train_recipe(Path("cifar10/resnet"), {changes!r})
+recipe = load_task_recipe(Path("cifar10/resnet"), {changes!r})
 train(recipe, "evonorm-s0", kept_results(Path({place!r})), on_step)
 """
 
 
 def test_kill_9_and_again_is_the_undisturbed_training(tmp_path):
     changes = [*SMALL, "training.steps=12"]
-    whole = train(load_train_recipe(Path("cifar10/resnet"), changes), "evonorm-s0", kept_results(tmp_path / "a"))
+    whole = train(load_task_recipe(Path("cifar10/resnet"), changes), "evonorm-s0", kept_results(tmp_path / "a"))
     code = KILLED.format(changes=changes, place=str(tmp_path / "b"))
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", code]
@@ -67,7 +67,7 @@ def test_kill_9_and_again_is_the_undisturbed_training(tmp_path):
     seen = []
     kept = kept_results(tmp_path / "b")
     resumed = train(
-        load_train_recipe(Path("cifar10/resnet"), changes), "evonorm-s0", kept, lambda r: seen.append(r.step)
+        load_task_recipe(Path("cifar10/resnet"), changes), "evonorm-s0", kept, lambda r: seen.append(r.step)
     )
     assert seen[0] in (7, 8)
     assert resumed.losses == whole.losses
@@ -109,14 +109,14 @@ def test_a_task_of_somebody_else_trains_by_its_name(tmp_path):
     try:
         path = tmp_path / "line.toml"
         path.write_text('task = "line"\n[settings]\nslope = 3.0\n[training]\nsteps = 150\nlearning_rate = 0.01\n')
-        trained = train(load_train_recipe(path), "x", kept_results(tmp_path / "kept"))
+        trained = train(load_task_recipe(path), "x", kept_results(tmp_path / "kept"))
         assert trained.measured["error"][-1][1] < 0.1
         with pytest.raises(ValueError, match=r"line.toml \[settings\]: unknown key 'slop'. Did you mean 'slope'"):
-            load_train_recipe(path, ["settings.slop=1"])
+            load_task_recipe(path, ["settings.slop=1"])
     finally:
         TASKS.remove("line")
     with pytest.raises(ValueError, match="there is no task 'line'"):
-        load_train_recipe(path)
+        load_task_recipe(path)
 
 
 def test_mistakes_are_told_before_any_training(tmp_path):
@@ -125,7 +125,7 @@ def test_mistakes_are_told_before_any_training(tmp_path):
     with pytest.raises(ValueError, match="there is no anchor"):
         train(recipe("settings.anchor=resnet"), "bn-relu", kept_results(tmp_path))
     with pytest.raises(ValueError, match="cifar10/resnet"):
-        load_train_recipe(Path("cifar10/resnett"))
+        load_task_recipe(Path("cifar10/resnett"))
     with pytest.raises(TypeError, match="must be a dataclass"):
         register_task("wrong", dict, LineTask)
 

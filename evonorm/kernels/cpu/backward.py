@@ -8,7 +8,7 @@ in which it is complete, so that the last pass is often just grad_x += (x - mean
 
 from evonorm.kernels.cpu.backward_pass import BackwardPass
 from evonorm.kernels.cpu.forward import elementwise_step
-from evonorm.kernels.cpu.program import INDEX_SETS, MOMENTS, Mode, Phase, Stage, Step, StepType
+from evonorm.kernels.cpu.program import INDEX_SETS, MOMENTS, Mode, Phase, SampleStage, Step, StepType
 from evonorm.kernels.cpu.slots import Slots
 from evonorm.kernels.plan.adjoints import ADJOINTS
 from evonorm.kernels.plan.levels import Use
@@ -46,7 +46,7 @@ class Backward:
             level = (phase, stage)
             mine = [n for n in small if self.levels[n] == level and not self._is_channel(n)]
             rows = [step for n in mine for step in self._small_steps(n)]
-            stages.append(Stage(rows, BackwardPass(self, level).build()))
+            stages.append(SampleStage(rows, BackwardPass(self, level).build()))
         return Phase(channels, stages)
 
     def _is_channel(self, number: int) -> bool:

@@ -2,7 +2,7 @@
 
 from evonorm.kernels.cpu.fuse import fuse
 from evonorm.kernels.cpu.opcodes import NUMBERS
-from evonorm.kernels.cpu.program import INDEX_SETS, MOMENTS, Mode, Phase, Stage, Step, StepType
+from evonorm.kernels.cpu.program import INDEX_SETS, MOMENTS, Mode, Phase, SampleStage, Step, StepType
 from evonorm.kernels.cpu.slots import Slots
 from evonorm.kernels.cpu.tiles import OUT, Symbol, SymbolicInstruction, SymbolicMoment, X, allocate, slot_symbol
 from evonorm.kernels.plan.levels import Level
@@ -35,7 +35,7 @@ class Forward:
         stages = [self._stage((phase, stage), small) for stage in range(last_stage + 1)]
         return Phase(channels, stages)
 
-    def _stage(self, level: Level, small: list[int]) -> Stage:
+    def _stage(self, level: Level, small: list[int]) -> SampleStage:
         rows = [
             step
             for number in small
@@ -51,8 +51,8 @@ class Forward:
         if self.levels[self.plan.output] == level:
             needed.append(self.plan.output)
         if not needed:
-            return Stage(rows)
-        return Stage(rows, allocate(fuse(value_code(self.plan, self.slots, needed), moments), moments, {}))
+            return SampleStage(rows)
+        return SampleStage(rows, allocate(fuse(value_code(self.plan, self.slots, needed), moments), moments, {}))
 
     def small_steps(self, number: int) -> list[Step]:
         """How one small value is computed, in a row step or a channel step."""

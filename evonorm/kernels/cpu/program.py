@@ -116,7 +116,7 @@ class Pass:
 
 
 @dataclass
-class Stage:
+class SampleStage:
     """Row steps of a sample, then perhaps a pass over its elements."""
 
     rows: list[Step] = field(default_factory=list)
@@ -128,7 +128,7 @@ class Phase:
     """Channel steps, once all samples are through the phase before; then the stages of every sample."""
 
     channels: list[Step] = field(default_factory=list)
-    stages: list[Stage] = field(default_factory=list)
+    stages: list[SampleStage] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

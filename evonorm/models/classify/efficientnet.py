@@ -19,7 +19,7 @@ STAGES = (
 
 
 @dataclass(frozen=True)
-class Scale:
+class CompoundScale:
     """Compound scaling: how much wider and deeper than B0, for images of which size, with how much dropout."""
 
     width: float
@@ -29,18 +29,18 @@ class Scale:
 
 
 SCALES = {
-    "b0": Scale(1.0, 1.0, 224, 0.2),
-    "b1": Scale(1.0, 1.1, 240, 0.2),
-    "b2": Scale(1.1, 1.2, 260, 0.3),
-    "b3": Scale(1.2, 1.4, 300, 0.3),
-    "b4": Scale(1.4, 1.8, 380, 0.4),
-    "b5": Scale(1.6, 2.2, 456, 0.4),
-    "b6": Scale(1.8, 2.6, 528, 0.5),
-    "b7": Scale(2.0, 3.1, 600, 0.5),
+    "b0": CompoundScale(1.0, 1.0, 224, 0.2),
+    "b1": CompoundScale(1.0, 1.1, 240, 0.2),
+    "b2": CompoundScale(1.1, 1.2, 260, 0.3),
+    "b3": CompoundScale(1.2, 1.4, 300, 0.3),
+    "b4": CompoundScale(1.4, 1.8, 380, 0.4),
+    "b5": CompoundScale(1.6, 2.2, 456, 0.4),
+    "b6": CompoundScale(1.8, 2.6, 528, 0.5),
+    "b7": CompoundScale(2.0, 3.1, 600, 0.5),
 }
 
 
-def trunk(scale: Scale, width: float = 1.0) -> Trunk:
+def trunk(scale: CompoundScale, width: float = 1.0) -> Trunk:
     """The net for ImageNet. Stem and head scale as well, as in the official code."""
     width = width * scale.width
     return Trunk(
