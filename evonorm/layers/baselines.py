@@ -61,7 +61,18 @@ def keep_v1_where_a_checkpoint_has_none(
 
 
 class BatchNormAct(_Activated, _BatchNorm):
-    """torch's BatchNorm for any number of spatial axes, with ReLU or a trainable SiLU behind it."""
+    """act((x - mean_bwh(x)) / std_bwh(x) * gamma + beta): torch's BatchNorm with an activation behind it.
+
+    Arguments:
+        channels: C of the inputs (N, C, *spatial), with zero to three spatial axes.
+        activation: "relu", "silu" (z * sigmoid(v1 * z) with a trainable v1) or None.
+        eps, momentum: torch's.
+
+    Parameters of shape (C,): `weight` (gamma), `bias` (beta), and `v1` with SiLU.
+    Raises ValueError for another activation, for inputs of another shape and, in training, for one value a channel.
+
+    Example: y = BatchNormAct(64, "silu")(torch.randn(32, 64, 8, 8))
+    """
 
     def __init__(
         self, channels: int, activation: str | None = "relu", eps: float = 1e-5, momentum: float | None = 0.1
@@ -91,7 +102,19 @@ class BatchNormAct(_Activated, _BatchNorm):
 
 
 class GroupNormAct(_Activated, nn.GroupNorm):
-    """torch's GroupNorm with ReLU or a trainable SiLU behind it; with one group it is LayerNorm over (w,h,c)."""
+    """act((x - mean_whcg(x)) / std_whcg(x) * gamma + beta): torch's GroupNorm with an activation behind it.
+
+    Arguments:
+        channels: C of the inputs (N, C, *spatial), with zero to three spatial axes.
+        groups: must divide the channels; 1 is LayerNorm over (w,h,c).
+        activation: "relu", "silu" (z * sigmoid(v1 * z) with a trainable v1) or None.
+        eps: inside the roots of the moments.
+
+    Parameters of shape (C,): `weight` (gamma), `bias` (beta), and `v1` with SiLU.
+    Raises ValueError for another activation, groups that do not divide, and inputs of another shape.
+
+    Example: y = GroupNormAct(64, groups=8)(torch.randn(2, 64, 8, 8))
+    """
 
     def __init__(self, channels: int, groups: int, activation: str | None = "relu", eps: float = 1e-5) -> None:
         super().__init__(groups, channels, eps)
@@ -107,7 +130,18 @@ class GroupNormAct(_Activated, nn.GroupNorm):
 
 
 class FilterResponseNorm(NormAct):
-    """max(z, v0) with z = x / rms_wh(x) * gamma + beta: FRN with its thresholded linear unit (Singh et al. 2019)."""
+    """max(z, v0) with z = x / rms_wh(x) * gamma + beta: FRN with its thresholded linear unit (Singh et al. 2019).
+
+    Arguments:
+        channels: C of the inputs (N, C, *spatial), with zero to three spatial axes.
+        nonlinearity: False gives z alone.
+        eps: inside the roots of the moments.
+
+    Parameters of shape (C,): `weight` (gamma), `bias` (beta), and `v0` with the threshold.
+    Raises ValueError for impossible arguments or another number of channels, TypeError for inputs of whole numbers.
+
+    Example: y = FilterResponseNorm(64)(torch.randn(2, 64, 8, 8))
+    """
 
     def __init__(self, channels: int, nonlinearity: bool = True, eps: float = 1e-5) -> None:
         super().__init__("x / rms_wh(x)", channels, eps=eps)
@@ -120,7 +154,18 @@ class FilterResponseNorm(NormAct):
 
 
 class PixelNormReLU(nn.Module):
-    """max(z, 0) with z = x / rms over the channels of each pixel * gamma + beta (Karras et al. 2018)."""
+    """max(z, 0) with z = x / rms_c(x) * gamma + beta, the rms of each pixel over its channels (Karras et al. 2018).
+
+    Arguments:
+        channels: C of the inputs (N, C, *spatial), with zero to three spatial axes.
+        nonlinearity: False gives z alone.
+        eps: inside the roots of the moments.
+
+    Parameters of shape (C,): `weight` (gamma), `bias` (beta).
+    Raises ValueError for inputs of another shape, TypeError for inputs of whole numbers.
+
+    Example: y = PixelNormReLU(64)(torch.randn(2, 64, 8, 8))
+    """
 
     def __init__(self, channels: int, nonlinearity: bool = True, eps: float = 1e-5) -> None:
         super().__init__()

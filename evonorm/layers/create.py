@@ -71,6 +71,9 @@ def register_layer(
             such a layer needs `build`.
         source: where it comes from, for listings.
 
+    Raises ValueError for a name that is taken or cannot be typed, for neither formula nor `build`, and FormulaError
+    for text that is no formula.
+
     Example:
         evonorm.register_layer("swish-rms", "x * sigmoid(x) / rms_whc(x)")
         evonorm.create_layer("swish-rms", channels=64)
@@ -90,7 +93,10 @@ def register_layer(
 
 
 def layer_names() -> list[str]:
-    """Every name that `create_layer` knows, in the order of the catalog."""
+    """Every name that `create_layer` knows, in the order of the catalog.
+
+    Example: layers = {name: evonorm.create_layer(name, channels=64) for name in evonorm.layer_names()}
+    """
     return list(CATALOG)
 
 
@@ -110,6 +116,11 @@ def create_layer(
         nonlinearity: False where the model has no activation: plain affine for EvoNorms and graphs; the normalization
             without the activation for BN, GN, LN, FRN and PixelNorm.
         groups, eps, momentum: as in `NormAct`.
+
+    Raises ValueError for an unknown name (it says which is close), a formula that cannot be read or impossible
+    arguments, TypeError for anything else than text or a Graph.
+
+    Example: layer = evonorm.create_layer("evonorm-b0", channels=64)
     """
     check_settings(channels, groups, eps, momentum)
     settings = (channels, nonlinearity, groups, eps, momentum)

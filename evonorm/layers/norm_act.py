@@ -30,6 +30,11 @@ class NormAct(nn.Module):
     `layer(x, weight=..., bias=...)` takes others for gamma and beta, also per sample (N, C). Each
     moment over the batch has a moving average for evaluation: `running_mean`, `running_square` (mean of squares) or
     `running_var` (biased variance), numbered from 1 where a graph has several of a kind. They stay in fp32 or better.
+
+    Raises FormulaError for text that is no formula, ValueError for impossible arguments and for inputs of another
+    shape, TypeError for inputs of whole numbers.
+
+    Example: y = evonorm.NormAct("x / std_bwh(x)", channels=64)(torch.randn(32, 64, 8, 8))
     """
 
     weight: nn.Parameter

@@ -12,8 +12,10 @@ _LAYERS = (NormAct, PixelNormReLU, _BatchNorm, nn.GroupNorm, nn.LayerNorm)
 def no_weight_decay(model: nn.Module) -> set[str]:
     """Names of gamma, beta, v0 and v1 of every normalization layer in the model, ours and torch's.
 
-    Leave them out of weight decay: decaying v1 to 0 makes EvoNorm-S0 a linear layer.
+    Leave them out of weight decay: decaying v1 to 0 makes EvoNorm-S0 a linear layer. The names are those of
+    `model.named_parameters()`.
 
+    Example:
         skip = evonorm.no_weight_decay(model)
         groups = [
             {"params": [p for n, p in model.named_parameters() if n not in skip], "weight_decay": 1e-4},

@@ -68,6 +68,8 @@ def register_model(
             and an activation belong, and multiplies its channels by `width`.
         image_size, num_classes, groups: what it is meant for; `groups` is for moments over (w,h,c/g).
 
+    Raises ValueError for a name that is taken or cannot be typed, TypeError where `build` cannot be called.
+
     Example:
         def tiny(layer, num_classes, width):
             channels = int(16 * width)
@@ -103,7 +105,10 @@ def register_anchor(
 
 
 def model_names() -> list[str]:
-    """Every name that `create_model` knows: the anchors first."""
+    """Every name that `create_model` knows: the anchors first, then the ImageNet models, then registered ones.
+
+    Example: "resnet50" in evonorm.model_names()
+    """
     return list(MODELS)
 
 
@@ -129,7 +134,13 @@ def create_model(
         width: multiplies the channels that the name stands for; they are rounded to multiples of 8.
         groups: for moments over (w,h,c/g); by default 32, and 4 for the small anchors. A callable decides itself.
 
-    Weights come from torch's global generator, as those of torch's own modules do.
+    Weights come from torch's global generator, as those of torch's own modules do. The model gives logits (N,
+    num_classes).
+
+    Raises ValueError for an unknown name (it says which is close) or impossible arguments, TypeError for a layer
+    that is none of the four.
+
+    Example: model = evonorm.create_model("resnet50", layer="evonorm-b0")
     """
     entry = find_model(name)
     num_classes = entry.num_classes if num_classes is None else num_classes
