@@ -1,4 +1,4 @@
-"""The sub-command `bench`. Wiring only; `cli.py` adds it."""
+"""The sub-command `bench`. Wiring only; `root.py` adds it."""
 
 from itertools import chain
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The sub-command `calibrate`. Wiring only; `cli.py` adds it."""
+"""The sub-command `calibrate`. Wiring only; `root.py` adds it."""
 
 import math
 import shlex

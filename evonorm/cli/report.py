@@ -1,4 +1,4 @@
-"""The sub-commands that show things: draw, report, dashboard. Wiring only; `cli.py` adds them."""
+"""The sub-commands that show things: draw, report, dashboard. Wiring only; `root.py` adds them."""
 
 from pathlib import Path
 from typing import Annotated

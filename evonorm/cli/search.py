@@ -1,4 +1,4 @@
-"""The sub-commands about a search: begin, go on, look, take something home. Wiring only; `cli.py` adds them."""
+"""The sub-commands about a search: begin, go on, look, take something home. Wiring only; `root.py` adds them."""
 
 import dataclasses
 import json

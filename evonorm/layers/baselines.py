@@ -16,7 +16,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from evonorm.graph import Graph
 from evonorm.kernels import KernelCache, LayerCall, check_affine, per_channel, run_layer
-from evonorm.layers.norm_act import AFFINE_ONLY, NormAct, check_input
+from evonorm.layers.norm_act import AFFINE_ONLY, NormAct, check_input, check_settings
 
 GROUP_NORM = Graph.parse("(x - mean_whcg(x)) / std_whcg(x)")
 SILU = Graph.parse("x * sigmoid(v1 * x)")
@@ -169,6 +169,7 @@ class PixelNormReLU(nn.Module):
 
     def __init__(self, channels: int, nonlinearity: bool = True, eps: float = 1e-5) -> None:
         super().__init__()
+        check_settings(channels, 1, eps, None)
         self.channels, self.nonlinearity, self.eps = channels, nonlinearity, eps
         self.weight = nn.Parameter(torch.ones(channels))
         self.bias = nn.Parameter(torch.zeros(channels))

@@ -32,7 +32,7 @@ def register_task(name: str, settings: type[Any], create: CreateTask) -> None:
 
     Example: evonorm.register_task("my-task", MySettings, MyTask)
     """
-    check_plain_name("task", name)
+    check_plain_name(name, "task")
     if not (isinstance(settings, type) and is_dataclass(settings)):
         raise TypeError(f"settings must be a dataclass with what a recipe can choose, got {settings!r}.")
     TASKS.add(name, TaskEntry(settings, create))
