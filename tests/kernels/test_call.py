@@ -47,7 +47,7 @@ class TestWhoRunsACall:
     def test_eager_takes_what_it_refuses(self, call, reason):
         assert kernel_for(call).name == "eager"
         assert reason in why_not(call)["native"]
-        assert why_not(call)["operator"] == "torch is not compiling or exporting"
+        assert why_not(call)["operator"] == "torch is not compiling"
 
     def test_transforms_and_tracers_are_named(self):
         reasons = []

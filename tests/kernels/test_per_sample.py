@@ -148,7 +148,7 @@ class TestNative:
             warnings.simplefilter("ignore")
             compiled = run(torch.compile(layer, fullgraph=True, backend="aot_eager"))
             program = torch.export.export(layer.eval(), (x, affine[:, :16], affine[:, 16:]))
-        assert "evonorm.layer_forward" in str(program.graph)
+        assert "evonorm" not in str(program.graph)
         torch.testing.assert_close(program.module()(x, affine[:, :16], affine[:, 16:]), layer(x, *affine.chunk(2, 1)))
         for a, b in zip(compiled, run(layer.train()), strict=True):
             torch.testing.assert_close(a, b)
