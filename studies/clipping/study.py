@@ -144,7 +144,8 @@ def jobs(clips: Sequence[float]) -> list[Job]:
 def answers(clips: Sequence[float]) -> dict[Job, dict[str, Any]]:
     """What every training gave, kept or just now."""
     every = jobs(clips)
-    kept = results("clipping", [job.question() for job in every])
+    kept = results("clipping")
+    kept.expect([job.question() for job in every], "trainings")
     if fresh():
         train_missing(every, kept)
     return {job: kept.find(job.question()) or {} for job in every}
@@ -189,7 +190,7 @@ def rows(found: dict[Job, dict[str, Any]], clips: Sequence[float], best: float) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--clips", type=float, nargs="+", default=list(CLIPS))
+    parser.add_argument("--clips", type=float, nargs="+", default=list(CLIPS[:2]), help="0: none; kept are 0 and 1")
     clips = parser.parse_args().clips
     found = answers(clips)
     columns = ["clip", "judge", *(f"seed {seed}" for seed in SEEDS), "mean over seeds"]
