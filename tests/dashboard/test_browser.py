@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from evonorm.journal import Reader
+from evonorm.journal import Reader, leaderboard
 from evonorm.report import write_report
 
 sync_playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
@@ -95,7 +95,7 @@ def open_page(browser):
 
 def best_of(runs):
     with Reader(runs / "real" / "journal.sqlite") as reader:
-        return reader.best(1)[0].proposal.index
+        return leaderboard(reader, 1)[0].candidate.proposal.index
 
 
 def check_fits(page, width):
