@@ -88,3 +88,8 @@ def test_the_installed_package_is_found_and_a_broken_one_beside_it_is_skipped(tm
     assert "half-way" not in run(installed, "-m", "evonorm", "layers").stdout
     (tmp_path / "by_a_worker.py").write_text(EVALUATED_BY_A_WORKER)
     assert run(installed, str(tmp_path / "by_a_worker.py")).stdout == "Scores\n"
+    versions = run(
+        installed, "-W", "ignore", "-c", "from evonorm.runner.surroundings import versions; print(versions())"
+    )
+    assert "'their-norms': '1.2.3'" in versions.stdout
+    assert "broken" not in versions.stdout

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import evonorm
+from evonorm.foundation import load_plugins
 from evonorm.journal import KeptResults, Listener
 
 
@@ -21,8 +22,10 @@ def kept_results(place: Path, listener: Listener = lambda *_: None) -> KeptResul
 
 
 def versions() -> dict[str, str]:
+    """Of what decides figures; also of plug-ins, which may add to what is searched."""
     found = {"python": platform.python_version(), "evonorm": evonorm.__version__}
-    return found | {name: importlib.metadata.version(name) for name in ("torch", "numpy")}
+    found |= {name: importlib.metadata.version(name) for name in ("torch", "numpy")}
+    return found | {each.package: each.version for each in load_plugins() if each.problem is None}
 
 
 def commit() -> str | None:
