@@ -10,7 +10,7 @@ from evonorm.kernels.cpu.planner import program_of
 from tests.graph.live_graphs import sample_live_graph
 from tests.kernels.reference import NATIVE_FORMULAS
 
-# Of commit 263d02e; since then neg(0) is folded to 0 and not to -0, which four of the random graphs hold.
+# Of commit 263d02e, but for the sign of a zero constant in four of the random graphs: -0 is folded to 0 since.
 DIGESTS = {
     "catalog": "cb0600fa69ec7d07",
     "random_graphs": "258fafb2bd12c158",
