@@ -93,14 +93,22 @@ def cost(
         drawing = draw_positions(trace_model(model, image_size, width=width))
         console.print(f"{drawing}\n\n{LEGEND}", markup=False, highlight=False, soft_wrap=True)
         return
-    table = Table(
-        "layer", "parameters", "convolutions", "layers", "together", title=f"{model}, multiply-adds per image"
-    )
-    for each in layer or ["bn-relu"]:
-        found = model_cost(model, each, image_size, width=width)
-        counts = (found.conv_multiply_adds, found.layer_multiply_adds, found.multiply_adds)
-        table.add_row(each, f"{found.parameters:,}", *(f"{count / 1e6:,.1f} M" for count in counts))
+    costs = [model_cost(model, each, image_size, width=width) for each in layer or ["bn-relu"]]
+    as_paper = ["paper's way"] if any(each.paper_multiply_adds for each in costs) else []
+    columns = ("layer", "parameters", "convolutions", "layers", "together", *as_paper)
+    table = Table(*columns, title=f"{model}, multiply-adds per image")
+    for each in costs:
+        counts = [each.conv_multiply_adds, each.layer_multiply_adds, each.multiply_adds]
+        if as_paper:
+            counts.append(each.paper_multiply_adds or 0)
+        table.add_row(each.layer, f"{each.parameters:,}", *map(_multiply_adds, counts))
     console.print(table, markup=False)
+
+
+def _multiply_adds(count: int) -> str:
+    if count == 0:
+        return "-"
+    return f"{count / 1e9:,.2f} G" if count >= 1e11 else f"{count / 1e6:,.1f} M"
 
 
 @app.command()

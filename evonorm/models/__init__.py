@@ -1,8 +1,9 @@
 """Where layers plug in: models with one hole, `layer(channels, nonlinearity=True)`, at every norm and activation.
 
-`classify/` has the classifiers and the anchors of a search. `create.py` makes any model by name, `hole.py` fills its
-positions; `convolution.py` and `initialization.py` are what all of them share. `forward_trace.py` runs a model on
-shapes alone; `cost.py`, with `layer_cost.py` for the layers, counts and `drawing.py` draws from that.
+`classify/` has the classifiers and the anchors of a search, `detect/` the detectors. `create.py` makes any model by
+name, `hole.py` fills its positions; `convolution.py` and `initialization.py` are what all of them share.
+`forward_trace.py` runs a model on shapes alone; `cost.py`, with `layer_cost.py` for the layers and `tensorflow_cost.py`
+for the paper's way of counting detectors, counts and `drawing.py` draws from that.
 """
 
 from evonorm.models.classify.anchors import ANCHORS as ANCHORS
@@ -13,6 +14,11 @@ from evonorm.models.create import create_model as create_model
 from evonorm.models.create import model_names as model_names
 from evonorm.models.create import register_anchor as register_anchor
 from evonorm.models.create import register_model as register_model
+from evonorm.models.detect.mask_rcnn import Detections as Detections
+from evonorm.models.detect.mask_rcnn import MaskRCNN as MaskRCNN
+from evonorm.models.detect.settings import DetectorSettings as DetectorSettings
+from evonorm.models.detect.variants import COCO_CLASSES as COCO_CLASSES
+from evonorm.models.detect.variants import create_detector as create_detector
 from evonorm.models.drawing import LEGEND as LEGEND
 from evonorm.models.drawing import draw_positions as draw_positions
 from evonorm.models.forward_trace import Trace as Trace

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import torch
 
 from evonorm.graph import Graph
-from evonorm.models.create import create_model
+from evonorm.models.create import create_model, find_model
 from evonorm.models.forward_trace import Trace, trace_model
 from evonorm.models.layer_cost import layer_multiply_adds, layer_to_count
+from evonorm.models.tensorflow_cost import tensorflow_multiply_adds
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Cost:
     parameters: int
     conv_multiply_adds: int  # convolutions and dense layers, by torch's flop counter
     layer_multiply_adds: int  # element-wise functions and moments of the layers, what folds into convolutions left out
+    paper_multiply_adds: int | None = None  # of a detector with a layer of the paper's table, counted as there
 
     @property
     def multiply_adds(self) -> int:
@@ -51,12 +53,14 @@ def model_cost(
         sum(parameter.numel() for parameter in model.parameters()),
         trace.multiply_adds,
         cost_of_layers(layer, trace),
+        tensorflow_multiply_adds(str(layer), trace) if find_model(name).kind == "detector" else None,
     )
 
 
 def cost_of_layers(layer: str | Graph, trace: Trace) -> int:
     counted = {nonlinearity: layer_to_count(layer, nonlinearity) for nonlinearity in (True, False)}
     return sum(
-        layer_multiply_adds(counted[step.nonlinearity], step.channels, step.height * step.width, step.behind_conv)
+        step.times
+        * layer_multiply_adds(counted[step.nonlinearity], step.channels, step.height * step.width, step.behind_conv)
         for step in trace.layers
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from torch import nn
 
@@ -9,6 +10,7 @@ from evonorm.foundation import Register, check_plain_name
 from evonorm.graph import Graph
 from evonorm.models.classify import efficientnet, mnasnet, mobilenet_v2, resnet_v2
 from evonorm.models.classify.anchors import ANCHORS, OUR_ANCHORS, Anchor
+from evonorm.models.detect.variants import COCO_CLASSES, VARIANTS, build_detector
 from evonorm.models.hole import LayerHole, ModelBuilder, fill_hole
 
 
@@ -20,6 +22,7 @@ class ModelEntry:
     image_size: int = 224
     num_classes: int = 1000
     groups: int = 32
+    kind: Literal["classifier", "detector"] = "classifier"
 
 
 def _resnet(depth: int, layer: LayerHole, num_classes: int, width: float) -> nn.Module:
@@ -52,6 +55,12 @@ MODELS: Register[ModelEntry] = Register(
         **{
             f"efficientnet-{size}": ModelEntry(partial(_efficientnet, scale), scale.image_size)
             for size, scale in efficientnet.SCALES.items()
+        },
+        **{
+            name: ModelEntry(
+                partial(build_detector, name), each.shape.image_size, COCO_CLASSES, each.shape.groups, "detector"
+            )
+            for name, each in VARIANTS.items()
         },
     },
 )
@@ -105,7 +114,7 @@ def register_anchor(
 
 
 def model_names() -> list[str]:
-    """Every name that `create_model` knows: the anchors first, then the ImageNet models, then registered ones.
+    """Every name that `create_model` knows: anchors, then ImageNet models, then detectors, then registered ones.
 
     Example: "resnet50" in evonorm.model_names()
     """
@@ -124,18 +133,18 @@ def create_model(
     width: float = 1.0,
     groups: int | None = None,
 ) -> nn.Module:
-    """A classifier of images (N, 3, height, width) with `layer` at every normalization and activation.
+    """A model of images (N, 3, height, width) with `layer` at every normalization and activation.
 
     Arguments:
         name: one of `model_names()`.
         layer: a name of `layer_names()`, formula text, a Graph, or a callable (channels, nonlinearity=True) that
             returns a module.
-        num_classes: by default 1000, and 10 for the anchors.
+        num_classes: by default 1000, 10 for the anchors, and COCO's 91 with the background for detectors.
         width: multiplies the channels that the name stands for; they are rounded to multiples of 8.
         groups: for moments over (w,h,c/g); by default 32, and 4 for the small anchors. A callable decides itself.
 
-    Weights come from torch's global generator, as those of torch's own modules do. The model gives logits (N,
-    num_classes).
+    Weights come from torch's global generator, as those of torch's own modules do. A classifier gives logits (N,
+    num_classes), a detector what torchvision's give: losses by name in training, else boxes, labels, scores and masks.
 
     Raises ValueError for an unknown name (it says which is close) or impossible arguments, TypeError for a layer
     that is none of the four.

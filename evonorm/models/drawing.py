@@ -5,15 +5,23 @@ from itertools import groupby
 from evonorm.models.forward_trace import Trace, TraceStep
 
 LEGEND = """\
-[c] layer of c channels; (c) the same without nonlinearity; 3x3/2>c convolution with stride two to c channels;
-dw depthwise; SEc squeeze-excite with c inner channels; + sum with the block's input or with {...}, the shortcut
-convolution of the first layer's output. Sizes are those of the map that leaves the line."""
+[c] layer of c channels; (c) the same without nonlinearity; 3x3/2>c convolution with stride two to c channels, 2x2*2>c
+the same upwards; dw depthwise; SEc squeeze-excite with c inner channels; + sum with the block's input or with {...},
+the shortcut's convolution. Sizes are those of the map that leaves the line."""
+
+DETECTOR_PLACES = {
+    "backbone.pyramid": "pyramid",
+    "backbone.endpoints": "pyramid",
+    "rpn": "proposals",
+    "roi_heads.box": "boxes",
+    "roi_heads.mask": "masks",
+}
 
 
 def draw_positions(trace: Trace) -> str:
     """A line per block, equal neighbours merged, with the size of the map that leaves it."""
     rows: list[tuple[str, str, str, int]] = []
-    for place, steps in groupby(trace.steps, key=place_of):
+    for (place, _), steps in groupby(trace.steps, key=line_of):
         found = list(steps)
         text, size = " ".join(map(step_text, found)), map_size(found)
         if rows and place.startswith("block") and rows[-1][1:3] == (text, size):
@@ -26,12 +34,21 @@ def draw_positions(trace: Trace) -> str:
 
 
 def map_size(steps: list[TraceStep]) -> str:
-    last = [step for step in steps if step.kind != "pool and dense"][-1]
+    last = [step for step in steps if step.height > 1 or step.width > 1 or step is steps[0]][-1]
     return f"{last.height}x{last.width}"
 
 
+def line_of(step: TraceStep) -> tuple[str, int]:
+    """What shares a line: a place, of those that have maps of many sizes one size."""
+    place = place_of(step)
+    return place, step.height if place in ("pyramid", "proposals") else 0
+
+
 def place_of(step: TraceStep) -> str:
-    first, *rest = step.path.split(".")
+    for start, place in DETECTOR_PLACES.items():
+        if step.path.startswith(start):
+            return place
+    first, *rest = step.path.removeprefix("backbone.").split(".")
     if first == "blocks":
         return f"block {int(rest[0]) + 1}"
     return "stem" if first in ("stem", "stem_layer", "pool") else "head"

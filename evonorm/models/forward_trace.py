@@ -12,6 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from evonorm.models.classify.inverted_residual import InvertedResidual, SqueezeExcite
 from evonorm.models.classify.resnet_v2 import Bottleneck
 from evonorm.models.create import create_model, find_model
+from evonorm.models.detect.residual_blocks import Sum
 
 
 class Position(nn.Module):
@@ -29,14 +30,16 @@ class Position(nn.Module):
 class TraceStep:
     """One operation: what it is, where it sits in the model, what it gives out."""
 
-    kind: str  # "conv", "layer", "max-pool", "squeeze-excite", "sum", "pool and dense"
+    kind: str  # "conv", "layer", "max-pool", "squeeze-excite", "sum", "dense"
     path: str  # of the module, such as blocks.3.reduce
     text: str
     channels: int
     height: int
     width: int
     nonlinearity: bool = True  # of a layer
-    behind_conv: bool = False  # whether a layer's input is a convolution's output
+    behind_conv: bool = False  # whether a layer's input is the output of a convolution or a dense layer
+    times: int = 1  # how often for one image: a detector's heads see many regions of it
+    additions: int = 0  # of biases and sums, and the comparisons of a max-pool
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,10 @@ def trace_model(name: str, image_size: int | None = None, num_classes: int | Non
     recorder = Recorder()
     for path, module in model.named_modules():
         module.register_forward_hook(partial(recorder.record, path))
+    # what a detector computes depends on what it sees, so it says itself what that is at most
+    run = getattr(model, "on_shapes", model)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        model(images)
+        run(images)
     return Trace(name, image_size, tuple(recorder.steps), counter.get_total_flops() // 2)
 
 
@@ -72,18 +77,27 @@ class Recorder:
 
     def __init__(self) -> None:
         self.steps: list[TraceStep] = []
-        self.conv_outputs: list[Tensor] = []  # kept, so that no other tensor gets the same identity
+        self.linear_outputs: list[Tensor] = []  # kept, so that no other tensor gets the same identity
 
     def record(self, path: str, module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
         for kind, describe in DESCRIPTIONS.items():
             if isinstance(module, kind) and not path.endswith((".squeeze", ".excite")):
                 name, text = describe(module)
+                if isinstance(module, nn.Linear) and self.is_pooled(module.in_features):
+                    text = f"pool {text}"
                 if name:
-                    self.steps.append(self.step(name, path, text, module, inputs[0], output))
-        if isinstance(module, nn.Conv2d):
-            self.conv_outputs.append(output)
+                    self.steps.append(self.step(name, path, text, module, inputs, output))
+        if isinstance(module, LINEAR):
+            self.linear_outputs.append(output)
 
-    def step(self, kind: str, path: str, text: str, module: nn.Module, x: Tensor, output: Tensor) -> TraceStep:
+    def is_pooled(self, features: int) -> bool:
+        """Whether what reaches a dense layer are means of the latest map and not all of its pixels."""
+        latest = self.steps[-1]
+        return features == latest.channels and latest.height * latest.width > 1
+
+    def step(
+        self, kind: str, path: str, text: str, module: nn.Module, inputs: tuple[Any, ...], output: Tensor
+    ) -> TraceStep:
         height, width = output.shape[2:] if output.ndim == 4 else (1, 1)
         return TraceStep(
             kind,
@@ -93,13 +107,27 @@ class Recorder:
             height,
             width,
             nonlinearity=not isinstance(module, Position) or module.nonlinearity,
-            behind_conv=any(x is each for each in self.conv_outputs),
+            behind_conv=any(inputs[0] is each for each in self.linear_outputs),
+            times=len(output),
+            additions=output.numel() * additions_of(module, len(inputs)),
         )
 
 
-def describe_conv(conv: nn.Conv2d) -> tuple[str, str]:
+def additions_of(module: nn.Module, inputs: int) -> int:
+    """For each element that it gives out, beside multiply-adds."""
+    if isinstance(module, LINEAR):
+        return int(module.bias is not None)
+    if isinstance(module, nn.MaxPool2d):
+        assert isinstance(module.kernel_size, int)
+        return module.kernel_size**2
+    if isinstance(module, Sum):
+        return inputs - 1
+    return int(isinstance(module, (Bottleneck, InvertedResidual)))
+
+
+def describe_conv(conv: nn.Conv2d | nn.ConvTranspose2d) -> tuple[str, str]:
     kernel = "x".join(map(str, conv.kernel_size))
-    stride = f"/{conv.stride[0]}" if conv.stride[0] > 1 else ""
+    stride = f"{'*' if conv.transposed else '/'}{conv.stride[0]}" if conv.stride[0] > 1 else ""
     if conv.groups > 1:
         return "conv", f"dw{kernel}{stride}"
     return "conv", f"{kernel}{stride}>{conv.out_channels}"
@@ -113,12 +141,15 @@ def describe_block(block: InvertedResidual) -> tuple[str, str]:
     return ("sum", "+") if block.drop is not None else ("", "")
 
 
+LINEAR = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
 DESCRIPTIONS: dict[type[nn.Module], Callable[[Any], tuple[str, str]]] = {
     nn.Conv2d: describe_conv,
+    nn.ConvTranspose2d: describe_conv,
     Position: describe_position,
     nn.MaxPool2d: lambda pool: ("max-pool", f"max-pool{pool.kernel_size}x{pool.kernel_size}/{pool.stride}"),
     SqueezeExcite: lambda module: ("squeeze-excite", f"SE{module.squeeze.out_channels}"),
     Bottleneck: lambda _: ("sum", "+"),
+    Sum: lambda each: ("sum", "+" if each.after_sum == "none" else f"+ {each.after_sum}"),
     InvertedResidual: describe_block,
-    nn.Linear: lambda dense: ("pool and dense", f"pool dense>{dense.out_features}"),
+    nn.Linear: lambda dense: ("dense", f"dense>{dense.out_features}"),
 }

@@ -46,5 +46,5 @@ def imagenet_uniform_(weight: Tensor) -> None:
 def zero_biases(model: nn.Module) -> None:
     """Biases of convolutions and dense layers start at zero in all of the official models."""
     for module in model.modules():
-        if isinstance(module, (nn.Conv2d, nn.Linear)) and module.bias is not None:
+        if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)) and module.bias is not None:
             nn.init.zeros_(module.bias)
