@@ -9,10 +9,11 @@ import torch
 from torch import nn
 
 import evonorm
+from evonorm.data import crop_masks
 from evonorm.models import DetectorSettings, create_detector
 from evonorm.models.detect.heads import level_anchors
 from evonorm.models.detect.mask_rcnn import region_pool
-from evonorm.models.detect.mask_targets import crop_masks, region_masks
+from evonorm.models.detect.mask_targets import region_masks
 from evonorm.models.detect.settings import DetectorShape
 from evonorm.models.detect.spinenet import leftovers
 from evonorm.models.forward_trace import Position

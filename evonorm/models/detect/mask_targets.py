@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-CROP = 112  # pixels of an object's mask, whatever its size in the picture
+from evonorm.data import CROP, crop_masks
 
 Target = Mapping[str, Tensor]
 """The objects of one picture, as torchvision names them.
@@ -13,16 +13,6 @@ Target = Mapping[str, Tensor]
 `boxes` (n, 4) as x1, y1, x2, y2 in pixels; `labels` (n,) int64 from 1 on, 0 is the background; and either `mask_crops`
 (n, 112, 112), each object's mask over its box, or `masks` (n, height, width) over the whole picture.
 """
-
-
-def crop_masks(masks: Tensor, boxes: Tensor, size: int = CROP) -> Tensor:
-    """What masks (n, h, w) show inside boxes (n, 4), enlarged or shrunk to (n, size, size), 0 to 1."""
-    from torchvision.ops import roi_align
-
-    numbers = torch.arange(len(boxes), device=boxes.device).to(boxes)[:, None]
-    regions = torch.cat([numbers, boxes], 1)
-    cropped: Tensor = roi_align(masks[:, None].to(boxes), regions, size, sampling_ratio=1, aligned=True)
-    return cropped[:, 0]
 
 
 def with_mask_crops(target: Target, height: int, width: int) -> dict[str, Tensor]:
@@ -53,5 +43,5 @@ def region_masks(crops: Tensor, boxes: Tensor, regions: Tensor, size: int) -> Te
     scale = crops.shape[-1] / (boxes[:, 2:] - boxes[:, :2])  # (n, 2) pixels of the crop for one of the picture
     inside = (regions - boxes[:, :2].repeat(1, 2)) * scale.repeat(1, 2)
     border = 2  # zeros around, so that what lies outside fades within a pixel
-    padded = torch.nn.functional.pad(crops, (border,) * 4)
+    padded = F.pad(crops, (border,) * 4)
     return crop_masks(padded, inside + border, size)
