@@ -7,7 +7,6 @@ index), so that there is nothing to save in a checkpoint and nothing to skip on 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -16,9 +15,9 @@ from torch import Tensor
 
 from evonorm.data.coco import CocoPicture, CocoSplit, decode_mask
 from evonorm.data.mask_crops import crop_masks
-from evonorm.foundation import needs, seed_from
-
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # ImageNet's
+from evonorm.data.normalize import IMAGENET_MEAN, IMAGENET_STD
+from evonorm.data.photos.stream import PhotoStream
+from evonorm.foundation import needs
 
 Objects = dict[str, Tensor]  # boxes (n, 4) as x1, y1, x2, y2; labels (n,); mask_crops (n, 112, 112)
 PicturesWithObjects = tuple[Tensor, list[Objects]]  # (n, 3, size, size) in channels_last
@@ -75,7 +74,7 @@ def in_square(pixels: Tensor, fit: Fit, size: int) -> Tensor:
     """(3, size, size) float32, normalized, zeros where there is no picture."""
     resized = F.interpolate(pixels[None], (fit.height, fit.width), mode="bilinear", antialias=True)[0]
     cut = resized[:, fit.top : fit.top + size, fit.left : fit.left + size].float() / 255
-    normal = (cut - torch.tensor(MEAN).view(3, 1, 1)) / torch.tensor(STD).view(3, 1, 1)
+    normal = (cut - torch.tensor(IMAGENET_MEAN).view(3, 1, 1)) / torch.tensor(IMAGENET_STD).view(3, 1, 1)
     return F.pad(normal, (0, size - normal.shape[2], 0, size - normal.shape[1]))
 
 
@@ -132,19 +131,19 @@ class CocoBatches:
     ) -> None:
         if len(split) == 0:
             raise ValueError(f"{split.annotations} has no pictures to train on.")
-        self.split, self.batch_size, self.size, self.seed = split, batch_size, size, seed
+        self.split, self.batch_size, self.size = split, batch_size, size
         self.scales, self.flips, self.workers = scales, flips, workers
-        self.order = lru_cache(maxsize=2)(self._order)
+        self.stream = PhotoStream(len(split), seed)
 
     def batch(self, step: int, worker: int = 0) -> PicturesWithObjects:
         first = (step * self.workers + worker) * self.batch_size
-        places = (divmod(first + k, len(self.split)) for k in range(self.batch_size))
-        return stacked([self.sample(epoch, self.order(epoch)[place]) for epoch, place in places])
+        places = (self.stream.place(first + k) for k in range(self.batch_size))
+        return stacked([self.sample(epoch, self.stream.index(epoch, place)) for epoch, place in places])
 
     def sample(self, epoch: int, index: int) -> tuple[Tensor, Objects]:
         """The picture number `index` of the split as the epoch shows it."""
         picture = self.split.pictures[index]
-        generator = torch.Generator().manual_seed(seed_from(self.seed, 1, epoch, index))
+        generator = torch.Generator().manual_seed(self.stream.picture_seed(epoch, index))
         flip, scale, top, left = torch.rand(4, generator=generator).tolist()
         flipped = self.flips and flip < 0.5
         low, high = self.scales
@@ -152,11 +151,6 @@ class CocoBatches:
         pixels = read_pixels(picture)
         shown = in_square(pixels.flip(2) if flipped else pixels, fit, self.size)
         return shown, objects_in_square(picture, fit, self.size, flipped)
-
-    def _order(self, epoch: int) -> list[int]:
-        generator = torch.Generator().manual_seed(seed_from(self.seed, 0, epoch))
-        found: list[int] = torch.randperm(len(self.split), generator=generator).tolist()
-        return found
 
 
 def stacked(samples: Sequence[tuple[Tensor, Objects]]) -> PicturesWithObjects:

@@ -8,9 +8,17 @@ import pytest
 import torch
 from PIL import Image
 
-from evonorm.data import CocoBatches, CocoPicture, crop_masks, evaluation_picture, load_coco
+from evonorm.data import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    CocoBatches,
+    CocoPicture,
+    crop_masks,
+    evaluation_picture,
+    load_coco,
+)
 from evonorm.data.coco import CocoObject, decode_mask
-from evonorm.data.coco_pictures import MEAN, STD, Fit, fit_into, objects_in_square
+from evonorm.data.coco_pictures import Fit, fit_into, objects_in_square
 from tests.data.coco_tiny import COCO_TINY, EIGHT, needs_coco, needs_coco_tiny
 
 pytest.importorskip("torchvision")
@@ -83,7 +91,7 @@ def test_boxes_and_masks_lie_where_the_picture_shows_the_object(tmp_path):
     seen = 0
     for step in range(60):
         pictures, (objects,) = batches.batch(step)
-        white = pictures[0, 0] * STD[0] + MEAN[0] > 0.5
+        white = pictures[0, 0] * IMAGENET_STD[0] + IMAGENET_MEAN[0] > 0.5
         if len(objects["boxes"]) == 0:
             assert not white.any()
             continue

@@ -1,7 +1,8 @@
 """What looks at the maps of a pyramid: proposals, boxes and masks.
 
 They take the places of torchvision's heads, which have their norms and ReLUs apart or none at all. Here a layer follows
-every convolution and dense layer but the last ones; all of those keep their biases, as in the paper's code.
+every convolution and dense layer but the last ones; all of those keep their biases, as in the paper's code. What they
+give out is float32 also under autocast: boxes are computed from it.
 """
 
 import math
@@ -35,8 +36,8 @@ class ProposalHead(nn.Module):
         scores, changes = [], []
         for layer, each in zip(self.layers, maps, strict=True):
             seen = layer(self.conv(each))
-            scores.append(self.scores(seen))
-            changes.append(self.changes(seen))
+            scores.append(self.scores(seen).float())
+            changes.append(self.changes(seen).float())
         return scores, changes
 
 
@@ -67,7 +68,7 @@ def level_anchors(image: Tensor, stride: int, size: float) -> Tensor:
     centres = ((torch.stack([x, y], -1) + 0.5) * stride).view(-1, 1, 2)
     halves = torch.tensor([(math.sqrt(each), 1 / math.sqrt(each)) for each in ASPECTS]) * (size * stride / 2)
     corners = torch.cat([centres - halves, centres + halves], -1)  # (h * w, aspects, 4)
-    return corners.view(-1, 4).to(image)
+    return corners.view(-1, 4).to(image.device)
 
 
 def head_convs(shape: DetectorShape, layer: LayerHole) -> nn.Sequential:
@@ -108,7 +109,7 @@ class BoxPredictor(nn.Module):
         zero_biases(self)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return self.scores(x), self.changes(x)
+        return self.scores(x).float(), self.changes(x).float()
 
 
 class MaskPredictor(nn.Module):
@@ -124,4 +125,5 @@ class MaskPredictor(nn.Module):
         zero_biases(self)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.logits(self.layer(self.enlarge(x)))
+        logits: Tensor = self.logits(self.layer(self.enlarge(x)))
+        return logits.float()
