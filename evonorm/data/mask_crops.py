@@ -17,7 +17,7 @@ def crop_masks(masks: Tensor, boxes: Tensor, size: int = CROP) -> Tensor:
     One bilinear sample a pixel, in its middle; outside a mask there is nothing.
     """
     with needs("vision", "cropping masks"):
-        from torchvision.ops import roi_align
+        from torchvision.ops import roi_align  # type: ignore[import-untyped]
     numbers = torch.arange(len(boxes), device=boxes.device).to(boxes)[:, None]
     regions = torch.cat([numbers, boxes], 1)
     cropped: Tensor = roi_align(masks[:, None].to(boxes), regions, size, sampling_ratio=1, aligned=True)

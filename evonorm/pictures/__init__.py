@@ -28,6 +28,7 @@ from evonorm.pictures.markup import Markup as Markup
 from evonorm.pictures.markup import element as element
 from evonorm.pictures.markup import joined as joined
 from evonorm.pictures.mathml import formula_mathml as formula_mathml
+from evonorm.pictures.palette import SERIES as SERIES
 from evonorm.pictures.png import png_of as png_of
 from evonorm.pictures.png import why_no_png as why_no_png
 from evonorm.pictures.scales import padded as padded

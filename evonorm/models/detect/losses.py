@@ -78,7 +78,7 @@ def _proposal_box(proposals: ProposalOutputs) -> Tensor:
 
 def torchvision_losses(proposals: ProposalOutputs, regions: RegionOutputs, anchors: int) -> dict[str, Tensor]:  # noqa: ARG001
     """The losses of torchvision's Mask R-CNN."""
-    from torchvision.models.detection.roi_heads import fastrcnn_loss
+    from torchvision.models.detection.roi_heads import fastrcnn_loss  # type: ignore[import-untyped]
 
     positive = proposals.sampled[proposals.labels[proposals.sampled] == 1]
     difference = proposals.changes[positive], proposals.right_changes[positive]

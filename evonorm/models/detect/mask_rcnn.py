@@ -92,7 +92,7 @@ class MaskRCNN(nn.Module):
         self, pictures: Tensor, maps: dict[str, Tensor], targets: list[dict[str, Tensor]]
     ) -> tuple[ProposalOutputs, list[Tensor]]:
         """The proposal network on the maps, for its losses, and the boxes that it proposes for each picture."""
-        from torchvision.models.detection.rpn import concat_box_prediction_layers
+        from torchvision.models.detection.rpn import concat_box_prediction_layers  # type: ignore[import-untyped]
 
         scores, changes = self.rpn.head(list(maps.values()))
         anchors = self.rpn.anchor_generator(None, list(maps.values()))
@@ -147,7 +147,7 @@ class MaskRCNN(nn.Module):
         heads.mask_predictor(heads.mask_head(objects))
 
     def _listed(self, pictures: Tensor) -> Any:
-        from torchvision.models.detection.image_list import ImageList
+        from torchvision.models.detection.image_list import ImageList  # type: ignore[import-untyped]
 
         return ImageList(pictures, self._sizes(pictures))
 
@@ -173,7 +173,7 @@ def proposal_network(shape: DetectorShape, layer: LayerHole, settings: DetectorS
 
 def region_heads(shape: DetectorShape, layer: LayerHole, num_classes: int, settings: DetectorSettings) -> nn.Module:
     with needs("vision", "a detector"):
-        from torchvision.models.detection.roi_heads import RoIHeads
+        from torchvision.models.detection.roi_heads import RoIHeads  # type: ignore[import-untyped]
     return RoIHeads(
         region_pool(shape, BOX_SIZE),
         BoxHead(shape, layer),
@@ -195,7 +195,7 @@ def region_heads(shape: DetectorShape, layer: LayerHole, num_classes: int, setti
 def region_pool(shape: DetectorShape, size: int) -> nn.Module:
     """Crops of regions from all levels, one sample a pixel; the strides are told and not guessed."""
     with needs("vision", "a detector"):
-        from torchvision.ops.poolers import LevelMapper, MultiScaleRoIAlign
+        from torchvision.ops.poolers import LevelMapper, MultiScaleRoIAlign  # type: ignore[import-untyped]
     pool = MultiScaleRoIAlign([str(level) for level in shape.all_levels], size, sampling_ratio=1)
     pool.scales = [1 / (1 << level) for level in shape.all_levels]
     pool.map_levels = LevelMapper(*shape.levels)
