@@ -11,7 +11,7 @@ from evonorm.data.photos.settings import PictureSettings
 
 
 class PhotoBatches:
-    """`batch(step, worker)` gives uint8 pictures (n, 3, size, size), channels_last, and int64 labels (n,).
+    """`batch(step, worker)` gives uint8 pictures (n, 3, size, size) and int64 labels (n,).
 
     They are a pure function of (seed, step, worker), whatever the number of loaders and the order of calls. The photos
     come in an endless stream of permutations, and the workers of a step take consecutive parts of it.
