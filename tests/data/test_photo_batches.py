@@ -1,4 +1,5 @@
 import gc
+import multiprocessing
 import os
 import pickle
 import signal
@@ -46,10 +47,9 @@ def same(one, other):
 
 
 def children():
-    done = subprocess.run(
-        ["ps", "--ppid", str(os.getpid()), "-o", "pid=,comm="], capture_output=True, text=True, check=True
-    )
-    return [line.split()[0] for line in done.stdout.splitlines() if "ps" not in line.split()[1]]
+    """Of this process, those that have ended but were not waited for among them."""
+    own = Path(f"/proc/self/task/{os.getpid()}/children")
+    return set(own.read_text().split()) if own.exists() else {child.pid for child in multiprocessing.active_children()}
 
 
 def test_a_batch_is_what_its_numbers_say(folder):
@@ -124,26 +124,43 @@ def test_a_loader_has_one_thread():
 
 @pytest.mark.parametrize("end", ["close", "collect"])
 def test_loaders_end_with_their_batches(folder, end):
-    before = set(children())
+    before = children()
     batches = batches_of(folder, loaders=2)
     batches.batch(0)
-    assert len(set(children()) - before) == 2
+    assert len(children() - before) == 2
     if end == "close":
         batches.close()
     else:
         del batches
         gc.collect()
-    assert set(children()) == before
+    assert children() == before
 
 
 def test_evaluation_leaves_no_processes_and_does_not_disturb_training(folder):
-    before = set(children())
+    before = children()
     here, there = batches_of(folder), batches_of(folder, loaders=1)
     for step in range(3):
         assert same(there.batch(step), here.batch(step))
         assert sum(len(labels) for _, labels in whole_photos(folder.validation, SETTINGS, 4, 0, 1, loaders=1)) == 6
     there.close()
-    assert set(children()) == before
+    assert children() == before
+
+
+class Interrupted:
+    def __next__(self):
+        raise KeyboardInterrupt
+
+
+def test_after_an_interruption_batches_begin_with_new_loaders(folder):
+    here, there = batches_of(folder), batches_of(folder, loaders=1)
+    there.batch(0)
+    first = children()
+    there._ahead = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        there.batch(0, 1)
+    assert same(there.batch(0, 1), here.batch(0, 1))
+    assert not first & children()
+    there.close()
 
 
 @pytest.mark.slow

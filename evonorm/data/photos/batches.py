@@ -77,11 +77,16 @@ class PhotoBatches:
     def _loaded(self, key: Key) -> Made:
         if self._loading is None:
             self._loading = loading(self._making, self._keys, self.loaders, persistent=True)
-        if self._ahead is None or key != self._next:
-            self._keys.start = key
-            self._ahead = iter(self._loading)  # the loaders stay, what they had made is thrown away
+        try:
+            if self._ahead is None or key != self._next:
+                self._keys.start = key
+                self._ahead = iter(self._loading)  # the loaders stay, what they had made is thrown away
+            made = next(self._ahead)
+        except BaseException:  # interrupted, or a loader was killed: what comes next begins with new ones
+            self.close()
+            raise
         self._next = self._keys.after(key)
-        return next(self._ahead)
+        return made
 
 
 class _Keys:

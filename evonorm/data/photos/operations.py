@@ -51,7 +51,7 @@ def posterize(picture: Tensor, bits: int) -> Tensor:
 
 def solarize(picture: Tensor, threshold: int) -> Tensor:
     """Inverts what is not below the threshold, which is a byte: 256, at magnitude 10, is 0 and inverts everything."""
-    return mapped(picture, torch.where(threshold % 256 <= LEVELS, 255 - LEVELS, LEVELS))
+    return mapped(picture, torch.where(LEVELS.ge(threshold % 256), 255 - LEVELS, LEVELS))
 
 
 def solarize_add(picture: Tensor, addition: int) -> Tensor:
