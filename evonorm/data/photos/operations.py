@@ -79,7 +79,7 @@ def brightness(picture: Tensor, factor: float) -> Tensor:
 def sharpness(picture: Tensor, factor: float) -> Tensor:
     """Away from a mean over 3 x 3 pixels, in which the centre counts five times; the rim stays.
 
-    In whole numbers: TensorFlow's floats fall below some means that are whole, so that one pixel in 300 differs by 1.
+    In whole numbers: TensorFlow's floats fall below some means that are whole, so that one value in 300 differs.
     """
     wide = picture.short()
     rows = wide[:, :-2] + wide[:, 1:-1] + wide[:, 2:]
