@@ -118,6 +118,17 @@ def test_no_folder_and_a_wrong_one_are_clear_errors(tmp_path):
         PhotoSettings(held_out=1.0)
 
 
+def test_unreadable_photos_stop_a_run_or_are_skipped_and_told(tmp_path):
+    folder = write_photos(tmp_path / "photos", train=8)
+    broken = folder / "train" / "blue" / "blue3.JPEG"
+    broken.write_bytes(broken.read_bytes()[:200])
+    with pytest.raises(ValueError, match=r"blue3\.JPEG.*skip"):
+        train(recipe(folder), "bn-relu", kept_results(tmp_path))
+    with pytest.warns(UserWarning, match="1 photos could not be read and were skipped so far: train/blue/blue3.JPEG"):
+        found = train(recipe(folder, "settings.pictures.unreadable=skip"), "bn-relu", kept_results(tmp_path))
+    assert found.ending == "reached"
+
+
 def test_a_task_without_a_size_cannot_count_epochs():
     with pytest.raises(ValueError, match=r"does not say what an epoch is: give training\.steps"):
         load_task_recipe(Path("cifar10/resnet"), ["training.epochs=2"]).in_steps()
