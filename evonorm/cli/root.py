@@ -18,6 +18,7 @@ from evonorm.cli.bench import add_bench_command
 from evonorm.cli.calibrate import add_calibrate_command
 from evonorm.cli.plugins import add_plugins_command
 from evonorm.cli.report import add_report_commands
+from evonorm.cli.rerank import add_rerank_command
 from evonorm.cli.search import Changes, add_commands
 from evonorm.cli.train import add_train_command
 from evonorm.data import cifar10_path, get_cifar10, load_data
@@ -54,6 +55,7 @@ add_report_commands(app)
 add_calibrate_command(app)
 add_bench_command(app)
 add_train_command(app)
+add_rerank_command(app)
 add_plugins_command(app)
 
 

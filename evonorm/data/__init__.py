@@ -1,5 +1,5 @@
-"""Pictures in memory. Read `images.py` first (what a data set is), then `crops.py` (what a training step sees). Photos on
-a disk have a corner of their own, `photos`.
+"""Pictures in memory. Read `images.py` first (what a data set is), then `crops.py` (what a training step sees).
+Photos on a disk have a corner of their own, `photos`.
 
 `load.py` opens a data set by name; `cifar10.py` keeps the real CIFAR-10 in one checked file, `cifar10_sources.py` says
 where it comes from, `digits.py` is the stand-in that needs no download. `normalize.py` turns bytes into numbers.
