@@ -16,6 +16,7 @@ from rich.table import Table
 
 from evonorm.cli.bench import add_bench_command
 from evonorm.cli.calibrate import add_calibrate_command
+from evonorm.cli.detections import add_detections_command
 from evonorm.cli.plugins import add_plugins_command
 from evonorm.cli.report import add_report_commands
 from evonorm.cli.rerank import add_rerank_command
@@ -55,6 +56,7 @@ add_report_commands(app)
 add_calibrate_command(app)
 add_bench_command(app)
 add_train_command(app)
+add_detections_command(app)
 add_rerank_command(app)
 add_plugins_command(app)
 

@@ -5,9 +5,9 @@ Read `run_search.py` first, then `driver.py`, the loop of a search. `recipe.py` 
 `evaluation_task.py` is what a worker runs for a candidate, `references.py` what named layers took, `surroundings.py`
 where a result comes from. `evaluate_layer.py` judges a person's idea, `verdicts.py` tells what the tests say of every
 layer. `train_layer.py` trains a layer in any task by a `task_recipe.py`, `train_list.py` many of them, and `rerank.py`
-the best of a search; `work_list.py` takes lists through workers. `calibrate.py`, `calibration_tables.py` and
-`rank_correlation.py` ask whether cheap stages order layers as expensive ones do, on `known_layers.py`;
-`layer_timing.py`, on `timing.py`, times layers.
+the best of a search; `stored_training.py` looks at one that is not at its end, `work_list.py` takes lists through
+workers. `calibrate.py`, `calibration_tables.py` and `rank_correlation.py` ask whether cheap stages order layers as
+expensive ones do, on `known_layers.py`; `layer_timing.py`, on `timing.py`, times layers.
 """
 
 from evonorm.runner.budget import Budget as Budget
@@ -64,6 +64,7 @@ from evonorm.runner.run_search import stored_recipe as stored_recipe
 from evonorm.runner.settings import changed_settings as changed_settings
 from evonorm.runner.settings import read_settings as read_settings
 from evonorm.runner.settings import settings_to_table as settings_to_table
+from evonorm.runner.stored_training import stored_training as stored_training
 from evonorm.runner.surroundings import commit as commit
 from evonorm.runner.surroundings import kept_results as kept_results
 from evonorm.runner.surroundings import machine as machine

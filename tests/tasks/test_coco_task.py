@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from typer.testing import CliRunner
 
 import evonorm
+from evonorm.cli.root import app
 from evonorm.data import CocoPicture, Fit, load_coco
 from evonorm.models import DetectorSettings
-from evonorm.runner import load_task_recipe
+from evonorm.runner import kept_results, load_task_recipe
 from evonorm.tasks import CocoSettings, CocoTask, FoundObjects, draw_objects, write_drawings
 from evonorm.tasks.detect.found_objects import in_picture
 from evonorm.training import TASKS, TrainingRecipe, TrainingRun, load_checkpoint, save_checkpoint
@@ -138,6 +140,23 @@ def test_measuring_leaves_drawings(tmp_path):
     task = CocoTask("gn-relu", small(tmp_path, drawings=str(tmp_path / "seen")), BRIEF, seed=0)
     task.measure(3)
     assert len(list((tmp_path / "seen" / "step3").glob("*.png"))) == 3
+
+
+def test_the_command_shows_what_an_unfinished_training_finds(tmp_path):
+    settings = small(tmp_path / "data")
+    keep, shown = tmp_path / "keep", tmp_path / "shown"
+    changes = [f"settings.data={settings.data}", "settings.image_size=64", "settings.detector.regions=16"]
+    recipe = load_task_recipe(Path("coco/tiny"), changes).in_steps()
+    options = [str(each) for change in changes for each in ("--set", change)]
+    command = ["show-detections", "coco/tiny", str(shown), "--layer", "gn-relu", "--keep", str(keep), *options]
+    with pytest.raises(ValueError, match="it has not begun"):
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    run = TrainingRun(CocoTask("gn-relu", recipe.settings, recipe.training, recipe.seed), recipe.training, recipe.seed)
+    run.advance(1)
+    save_checkpoint(run, kept_results(keep).partial(recipe.question("gn-relu")) / "run.pt")
+    result = CliRunner().invoke(app, [*command, "--pictures", "2", "--least-score", "0"], catch_exceptions=False)
+    assert "gn-relu after 1 steps" in result.output
+    assert len(list(shown.glob("*.png"))) == 2
 
 
 @pytest.mark.parametrize("name", ["r50-fpn", "spinenet96", "tiny"])

@@ -1,7 +1,7 @@
 """A layer in Mask R-CNN on COCO (paper, "Generalization to Instance Segmentation")."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,13 +12,13 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from evonorm.data import CocoBatches, CocoSplit, PicturesWithObjects, coco_folder, load_coco
+from evonorm.data import CocoBatches, CocoPicture, CocoSplit, PicturesWithObjects, coco_folder, load_coco
 from evonorm.foundation import seed_from
 from evonorm.layers import no_weight_decay
 from evonorm.models import DetectorSettings, create_detector
 from evonorm.tasks.detect.average_precision import Result, average_precisions
 from evonorm.tasks.detect.drawn_objects import write_drawings
-from evonorm.tasks.detect.found_objects import find_objects
+from evonorm.tasks.detect.found_objects import FoundObjects, find_objects
 from evonorm.training import (
     TASKS,
     EpochSize,
@@ -134,8 +134,12 @@ class CocoTask:
     def measure(self, step: int) -> tuple[Measure, ...]:
         """The six columns of the paper's table; this rank looks at its share of the pictures."""
         split = self.settings.measured_split
-        with self._moments(step):
-            results = _everyones(list(self._results(split, step)))
+        results: list[Result] = []
+        for found in self.find(split.pictures[rank() :: ranks()], step):
+            if self.settings.drawings:
+                write_drawings([found], split.categories, Path(self.settings.drawings) / f"step{step}")
+            results.extend(found.results())
+        results = _everyones(results)
         numbers = [each.number for each in split.pictures]
         return tuple(
             Measure(f"{what} {column}", value)
@@ -145,13 +149,11 @@ class CocoTask:
             )
         )
 
-    def _results(self, split: CocoSplit, step: int) -> Iterator[Result]:
+    def find(self, pictures: Sequence[CocoPicture], step: int) -> Iterator[FoundObjects]:
+        """What the detector sees in pictures after so many steps, with the moments that the settings ask for."""
         settings = self.settings
-        mine = split.pictures[rank() :: ranks()]
-        for found in find_objects(self.detector, mine, settings.image_size, settings.evaluation_batch):
-            if settings.drawings:
-                write_drawings([found], split.categories, Path(settings.drawings) / f"step{step}")
-            yield from found.results()
+        with self._moments(step):
+            yield from find_objects(self.detector, pictures, settings.image_size, settings.evaluation_batch)
 
     def _moments(self, step: int) -> AbstractContextManager[None]:
         if not self.settings.moment_batches:
