@@ -7,6 +7,7 @@ index), so that there is nothing to save in a checkpoint and nothing to skip on 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor
 from evonorm.data.coco import CocoPicture, CocoSplit, decode_mask
 from evonorm.data.mask_crops import crop_masks
 from evonorm.data.normalize import IMAGENET_MEAN, IMAGENET_STD
+from evonorm.data.photos.ahead import Ahead
 from evonorm.data.photos.stream import PhotoStream
 from evonorm.foundation import needs
 
@@ -110,6 +112,8 @@ def evaluation_picture(picture: CocoPicture, size: int) -> tuple[Tensor, Fit]:
 class CocoBatches:
     """Shuffled pictures with flips and scales; every epoch is a new order, and batches run on across epochs.
 
+    `batch(step, worker)` gives the same for the same seed, step and worker, whatever the number of loaders.
+
     Arguments:
         split: the pictures.
         batch_size: of one logical worker.
@@ -117,6 +121,8 @@ class CocoBatches:
         scales: smallest and largest random scale; (1, 1) neither scales nor cuts.
         flips: whether half of the pictures are mirrored.
         workers: logical ones, which see different pictures of one stream.
+        mine: those of them that are asked for in this process; all by default.
+        loaders: processes that make batches ahead of time; 0 makes them in this one.
     """
 
     def __init__(
@@ -128,14 +134,41 @@ class CocoBatches:
         scales: tuple[float, float] = (1.0, 1.0),
         flips: bool = True,
         workers: int = 1,
+        mine: range | None = None,
+        loaders: int = 0,
     ) -> None:
         if len(split) == 0:
             raise ValueError(f"{split.annotations} has no pictures to train on.")
-        self.split, self.batch_size, self.size = split, batch_size, size
-        self.scales, self.flips, self.workers = scales, flips, workers
-        self.stream = PhotoStream(len(split), seed)
+        self.making = TrainingSquares(split, batch_size, size, seed, scales, flips, workers)
+        self._ahead = Ahead(self.making, range(workers) if mine is None else mine, loaders)
 
     def batch(self, step: int, worker: int = 0) -> PicturesWithObjects:
+        found: PicturesWithObjects = self._ahead.get(step, worker)
+        return found
+
+    def close(self) -> None:
+        """Ends the loaders; a batch that is asked for later starts them again."""
+        self._ahead.close()
+
+
+@dataclass(frozen=True)
+class TrainingSquares:
+    """The batch of one logical worker at one step, by (step, worker); the fields are those of `CocoBatches`."""
+
+    split: CocoSplit
+    batch_size: int
+    size: int
+    seed: int
+    scales: tuple[float, float]
+    flips: bool
+    workers: int
+
+    @cached_property
+    def stream(self) -> PhotoStream:
+        return PhotoStream(len(self.split), self.seed)
+
+    def __getitem__(self, key: tuple[int, int]) -> PicturesWithObjects:
+        step, worker = key
         first = (step * self.workers + worker) * self.batch_size
         places = (self.stream.place(first + k) for k in range(self.batch_size))
         return stacked([self.sample(epoch, self.stream.index(epoch, place)) for epoch, place in places])

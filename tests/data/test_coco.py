@@ -18,7 +18,7 @@ from evonorm.data import (
     load_coco,
 )
 from evonorm.data.coco import CocoObject, decode_mask
-from evonorm.data.coco_pictures import Fit, fit_into, objects_in_square
+from evonorm.data.coco_pictures import Fit, TrainingSquares, fit_into, objects_in_square
 from tests.data.coco_tiny import COCO_TINY, EIGHT, needs_coco, needs_coco_tiny
 
 pytest.importorskip("torchvision")
@@ -145,20 +145,20 @@ def iou(first, second):
 
 def test_a_sample_depends_on_seed_epoch_and_index_alone(tmp_path):
     split = folder_with_rectangles(tmp_path)
-    one, same, other = (CocoBatches(split, 2, 64, seed, (0.5, 2.0)) for seed in (3, 3, 4))
-    one.batch(5)
+    one, same, other = (CocoBatches(split, 2, 64, seed, (0.5, 2.0)).making for seed in (3, 3, 4))
+    one[5, 0]
     assert torch.equal(one.sample(4, 1)[0], same.sample(4, 1)[0])
     assert torch.equal(one.sample(4, 1)[1]["mask_crops"], same.sample(4, 1)[1]["mask_crops"])
     assert not torch.equal(one.sample(4, 1)[0], other.sample(4, 1)[0])
     assert not torch.equal(one.sample(4, 1)[0], one.sample(5, 1)[0])
 
 
-def test_positions_of_the_stream(tmp_path):
+def test_positions_of_the_stream(tmp_path, monkeypatch):
     """p = (step * workers + worker) * images + k is picture permutation(epoch)[p % n] of epoch p // n."""
     split = folder_with_rectangles(tmp_path, pictures=5)
     batches = CocoBatches(split, 2, 64, seed=0, workers=3)
     asked = []
-    batches.sample = lambda epoch, index: asked.append((epoch, index)) or (torch.zeros(3, 4, 4), {})
+    monkeypatch.setattr(TrainingSquares, "sample", lambda _, *key: asked.append(key) or (torch.zeros(3, 4, 4), {}))
     for step in range(5):
         for worker in range(3):
             batches.batch(step, worker)
@@ -169,11 +169,23 @@ def test_positions_of_the_stream(tmp_path):
         assert sorted(of_epoch) == [0, 1, 2, 3, 4]
     assert len({tuple(index for _, index in asked[i : i + 5]) for i in range(0, 30, 5)}) > 1
     alone = CocoBatches(split, 6, 64, seed=0)
-    again = []
-    alone.sample = lambda epoch, index: again.append((epoch, index)) or (torch.zeros(3, 4, 4), {})
+    once = list(asked)
+    asked.clear()
     for step in range(5):
         alone.batch(step)
-    assert again == asked  # the stream belongs to all workers together
+    assert asked == once  # the stream belongs to all workers together
+
+
+def test_loaders_change_nothing(tmp_path):
+    split = folder_with_rectangles(tmp_path)
+    here, there = (CocoBatches(split, 2, 64, 3, (0.5, 2.0), workers=2, loaders=loaders) for loaders in (0, 2))
+    for key in ((0, 0), (0, 1), (1, 0), (5, 1), (6, 0)):
+        (pictures, objects), (others, same) = here.batch(*key), there.batch(*key)
+        assert torch.equal(pictures, others)
+        assert others.is_contiguous(memory_format=torch.channels_last)
+        for mine, other in zip(objects, same, strict=True):
+            assert all(torch.equal(mine[name], other[name]) for name in mine)
+    there.close()
 
 
 def test_evaluation_shows_the_whole_picture_at_the_top_left(tmp_path):

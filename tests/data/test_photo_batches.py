@@ -155,7 +155,7 @@ def test_after_an_interruption_batches_begin_with_new_loaders(folder):
     here, there = batches_of(folder), batches_of(folder, loaders=1)
     there.batch(0)
     first = children()
-    there._ahead = Interrupted()
+    there._ahead.coming = Interrupted()
     with pytest.raises(KeyboardInterrupt):
         there.batch(0, 1)
     assert same(there.batch(0, 1), here.batch(0, 1))

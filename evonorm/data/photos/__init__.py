@@ -3,8 +3,8 @@
 `scan.py` finds photos, `annotations.py` reads labels of a flat folder, `list_cache.py` keeps the list that
 `photo_list.py` holds as arrays. `settings.py` says how a photo becomes a picture, `picture.py` does it: `decode.py`,
 `windows.py` (crops), `scaling.py`, `augmentation.py` with the operations of `operations.py` and `warps.py`.
-`stream.py` is the order of a training, `making.py` makes batches, `loaders.py` does so in other processes,
-`evaluation.py` shows every photo once.
+`stream.py` is the order of a training, `making.py` makes batches, `loaders.py` does so in other processes, `ahead.py`
+before they are asked for; `evaluation.py` shows every photo once.
 """
 
 from evonorm.data.photos.batches import PhotoBatches as PhotoBatches

@@ -27,6 +27,7 @@ from evonorm.training import (
     TaskEntry,
     TrainingRecipe,
     Turn,
+    my_workers,
     rank,
     ranks,
     reestimated_moments,
@@ -53,6 +54,7 @@ class CocoSettings:
         moment_batches: 0 measures with the moving moments; above that with their plain average over so many coming
             training batches, which runs of a few hundred steps need.
         evaluation_batch: pictures at a time; no figure depends on it.
+        loaders: processes that make training batches, 0 for none; no figure depends on it.
         drawings: a folder in which each measurement leaves pictures of what was found; none if empty.
         detector: proposals, samples, losses and what follows a sum.
     """
@@ -70,6 +72,7 @@ class CocoSettings:
     largest_scale: float = 1.0
     moment_batches: int = 0
     evaluation_batch: int = 4
+    loaders: int = 0
     drawings: str = ""
     detector: DetectorSettings = field(default_factory=DetectorSettings)
 
@@ -77,8 +80,9 @@ class CocoSettings:
         for name in ("image_size", "images_per_worker", "evaluation_batch"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
-        if self.moment_batches < 0:
-            raise ValueError(f"moment_batches must not be negative, got {self.moment_batches}.")
+        for name in ("moment_batches", "loaders"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}.")
         if not 0 < self.smallest_scale <= self.largest_scale:
             raise ValueError(f"scales must be positive and go up, got {self.smallest_scale} to {self.largest_scale}.")
 
@@ -118,6 +122,8 @@ class CocoTask:
             (settings.smallest_scale, settings.largest_scale),
             settings.flips,
             recipe.workers,
+            my_workers(recipe.workers),
+            settings.loaders,
         )
         self.turns: tuple[Turn, ...] = (Turn("detector", self.model, self._losses, undecayed(self.model)),)
 
@@ -158,7 +164,8 @@ class CocoTask:
     def _moments(self, step: int) -> AbstractContextManager[None]:
         if not self.settings.moment_batches:
             return nullcontext()
-        coming = (self.batch(step + i, 0, 0) for i in range(self.settings.moment_batches))
+        # made here: the loaders stay at the training's own next batch
+        coming = (self.batches.making[step + i, 0] for i in range(self.settings.moment_batches))
         return reestimated_moments(_OnBatches(self.model, seed_from(self.seed, 2, step)), coming)
 
 
@@ -192,7 +199,7 @@ def coco_identity(settings: CocoSettings) -> dict[str, Any]:
     """What decides the figures in place of where the pictures are and how they are shown."""
     splits = {"trained": settings.trained_split, "measured": settings.measured_split}
     pictures = {name: _fingerprint(split.annotations) for name, split in splits.items()}
-    return {"data": None, "evaluation_batch": None, "drawings": None, "pictures": pictures}
+    return {"data": None, "evaluation_batch": None, "loaders": None, "drawings": None, "pictures": pictures}
 
 
 @lru_cache(maxsize=4)
