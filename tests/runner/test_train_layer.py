@@ -41,6 +41,13 @@ def test_a_shipped_recipe_trains_and_the_second_time_nothing_is_trained(tmp_path
     assert not list(tmp_path.glob("*.partial"))
 
 
+def test_an_anchor_can_be_measured_with_averaged_weights_and_fresh_moments(tmp_path):
+    chosen = ("training.average.decay=0.5", "settings.moment_batches=2")
+    moving, anew = (train(recipe(*chosen[:n]), "bn-relu", kept_results(tmp_path)).measured for n in (1, 2))
+    assert list(moving) == list(anew) == ["accuracy (averaged weights)", "accuracy"]
+    assert moving != anew
+
+
 KILLED = """
 from pathlib import Path
 from evonorm.runner import kept_results, load_task_recipe, train
