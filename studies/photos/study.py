@@ -11,15 +11,12 @@ their own, which `cat` joins.
 """
 
 import argparse
-import math
-import statistics
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
-
 from evonorm.cli.training_bars import training_bars
+from evonorm.foundation import estimate
 from evonorm.journal import KeptResults
 from evonorm.pictures import markdown_table, write_figures
 from evonorm.runner import Training, changed_settings, kept_results, train_all, trained_from
@@ -31,7 +28,6 @@ from studies.photos.figures import figures
 from studies.photos.tables import IMAGENET, TINY, Column, Table
 
 PHOTOS_HERE = 10_000  # of the twenty classes that the kept miniatures were trained on
-CONFIDENCE = 0.95
 
 
 def difference(ours: Cell, theirs: Cell) -> str:
@@ -39,10 +35,8 @@ def difference(ours: Cell, theirs: Cell) -> str:
     common = sorted(ours.values.keys() & theirs.values.keys())
     if ours.layer == theirs.layer or len(common) < 2:
         return ""
-    differences = [ours.values[seed] - theirs.values[seed] for seed in common]
-    mean, spread = statistics.fmean(differences), statistics.stdev(differences)
-    half = stats.t.ppf(0.5 + CONFIDENCE / 2, len(common) - 1) * spread / math.sqrt(len(common))
-    return f"{mean:+.1f} [{mean - half:+.1f}, {mean + half:+.1f}]"
+    found = estimate([ours.values[seed] - theirs.values[seed] for seed in common])
+    return f"{found.mean:+.1f} [{found.low:+.1f}, {found.high:+.1f}]"
 
 
 def cells(table: Table, kept: KeptResults, photos: int) -> Cells:
