@@ -1,5 +1,7 @@
 """The task of COCO: what it trains, what it measures, and that a stopped run goes on to the bit."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -185,6 +187,27 @@ def test_bad_settings():
             CocoSettings(**bad)
     with pytest.raises(ValueError, match="scales must be positive and go up"):
         CocoSettings(smallest_scale=2.0, largest_scale=1.0)
+
+
+@pytest.mark.slow
+def test_two_ranks_train_and_measure_as_one_process_does(tmp_path):
+    settings = small(tmp_path / "data")
+    changes = [f"settings.data={settings.data}", "settings.image_size=64", "training.workers=2", "training.steps=4"]
+    changes += ["settings.images_per_worker=2", "training.boundaries=[3]", "training.validate_every=2"]
+    changes += ["settings.detector.regions=16", "settings.detector.least_score=0.0"]
+    options = [each for change in changes for each in ("--set", change)]
+    train = ["-m", "evonorm", "train", "coco/tiny", "--layer", "evonorm-b0", *options, "--keep"]
+    ranks = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    answers = []
+    for name, command in (("one", train), ("two", [*ranks, *train])):
+        place = tmp_path / name
+        command = [sys.executable, "-W", "ignore", *command, str(place)]
+        subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[2])
+        answers.append(next(kept_results(place).records())["answer"])
+    assert answers[0]["measured"]["box AP"][0][0] == 2
+    assert answers[1]["losses"] == pytest.approx(answers[0]["losses"], rel=1e-4)
+    for name, curve in answers[0]["measured"].items():
+        assert answers[1]["measured"][name] == [pytest.approx(point, abs=0.02) for point in curve]
 
 
 @pytest.mark.slow
