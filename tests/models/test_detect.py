@@ -72,6 +72,20 @@ def test_pictures_without_objects(layer):
     assert len(model.eval()(pictures())[0]["boxes"]) == 0  # the mask head sees an empty batch
 
 
+def test_boxes_stay_exact_under_autocast():
+    """A box of 1000 pixels is known to 4 in bfloat16: nothing that boxes are made of may be."""
+    model = create_detector("maskrcnn-nano", "evonorm-s0", settings=FEW)
+    with torch.autocast("cpu", torch.bfloat16):
+        losses = model(pictures(), targets())
+        sum(losses.values()).backward()
+        model.roi_heads.box_predictor.scores.bias.data[5] = 9.0
+        with torch.no_grad():
+            found = model.eval()(pictures())[0]
+    assert {each.dtype for each in losses.values()} == {torch.float32}
+    assert found["boxes"].dtype == found["masks"].dtype == torch.float32
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
 def test_a_spinenet_trains():
     model = create_detector("maskrcnn-spinenet49s", "evonorm-s0", width=0.25, settings=FEW)
     sum(model(pictures(), targets()).values()).backward()
