@@ -1,8 +1,9 @@
 """Where layers plug in: models with one hole, `layer(channels, nonlinearity=True)`, at every norm and activation.
 
-`classify/` has the classifiers and the anchors of a search. `create.py` makes any model by name, `hole.py` fills its
-positions; `convolution.py` and `initialization.py` are what all of them share. `forward_trace.py` runs a model on
-shapes alone; `cost.py`, with `layer_cost.py` for the layers, counts and `drawing.py` draws from that.
+`classify/` has the classifiers and the anchors of a search, `gan/` generators with their discriminators. `create.py`
+makes any model by name, `hole.py` fills its positions; `convolution.py` and `initialization.py` are what classifiers
+share. `forward_trace.py` runs a model on shapes alone; `cost.py`, with `layer_cost.py` for the layers, counts and
+`drawing.py` draws from that.
 """
 
 from evonorm.models.classify.anchors import ANCHORS as ANCHORS

@@ -12,6 +12,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from evonorm.models.classify.inverted_residual import InvertedResidual, SqueezeExcite
 from evonorm.models.classify.resnet_v2 import Bottleneck
 from evonorm.models.create import create_model, find_model
+from evonorm.models.gan.attention import SelfAttention
+from evonorm.models.gan.discriminator import DiscriminatorBlock
+from evonorm.models.gan.generator import GeneratorBlock
+from evonorm.models.gan.spectral_norm import SpectralLinear
 
 
 class Position(nn.Module):
@@ -19,9 +23,10 @@ class Position(nn.Module):
 
     def __init__(self, channels: int, nonlinearity: bool = True) -> None:
         super().__init__()
-        self.channels, self.nonlinearity = channels, nonlinearity
+        self.channels, self.nonlinearity, self.per_sample = channels, nonlinearity, False
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+        self.per_sample = weight is not None or bias is not None
         return x.clone()  # a tensor of its own: what follows must not look like what came before
 
 
@@ -29,14 +34,14 @@ class Position(nn.Module):
 class TraceStep:
     """One operation: what it is, where it sits in the model, what it gives out."""
 
-    kind: str  # "conv", "layer", "max-pool", "squeeze-excite", "sum", "pool and dense"
+    kind: str  # "conv", "layer", "max-pool", "resize", "squeeze-excite", "sum", "dense", "pool and dense"
     path: str  # of the module, such as blocks.3.reduce
     text: str
     channels: int
     height: int
     width: int
     nonlinearity: bool = True  # of a layer
-    behind_conv: bool = False  # whether a layer's input is a convolution's output
+    behind_conv: bool = False  # whether a layer's input is a convolution's output into which its affine could fold
 
 
 @dataclass(frozen=True)
@@ -58,13 +63,16 @@ def trace_model(name: str, image_size: int | None = None, num_classes: int | Non
     image_size = find_model(name).image_size if image_size is None else image_size
     with torch.device("meta"):
         model = create_model(name, Position, num_classes, width).eval()
-        images = torch.empty(1, 3, image_size, image_size)
+        inputs = find_model(name).inputs(image_size)
     recorder = Recorder()
     for path, module in model.named_modules():
         module.register_forward_hook(partial(recorder.record, path))
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        model(images)
+        model(*inputs)
     return Trace(name, image_size, tuple(recorder.steps), counter.get_total_flops() // 2)
+
+
+UNTOLD = (".squeeze", ".excite", ".gain", ".shift")  # parts of something that has a word of its own
 
 
 class Recorder:
@@ -76,9 +84,9 @@ class Recorder:
 
     def record(self, path: str, module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
         for kind, describe in DESCRIPTIONS.items():
-            if isinstance(module, kind) and not path.endswith((".squeeze", ".excite")):
+            if isinstance(module, kind) and not path.endswith(UNTOLD):
                 name, text = describe(module)
-                if name:
+                if name and not (name == "resize" and self.steps[-1].kind == name):  # the shortcut's comes along
                     self.steps.append(self.step(name, path, text, module, inputs[0], output))
         if isinstance(module, nn.Conv2d):
             self.conv_outputs.append(output)
@@ -93,7 +101,7 @@ class Recorder:
             height,
             width,
             nonlinearity=not isinstance(module, Position) or module.nonlinearity,
-            behind_conv=any(x is each for each in self.conv_outputs),
+            behind_conv=any(x is each for each in self.conv_outputs) and not getattr(module, "per_sample", False),
         )
 
 
@@ -113,6 +121,11 @@ def describe_block(block: InvertedResidual) -> tuple[str, str]:
     return ("sum", "+") if block.drop is not None else ("", "")
 
 
+def describe_dense(dense: nn.Linear) -> tuple[str, str]:
+    first = isinstance(dense, SpectralLinear) and dense.out_features > 1  # a generator begins with it
+    return ("dense", f"dense>{dense.out_features}") if first else ("pool and dense", f"pool dense>{dense.out_features}")
+
+
 DESCRIPTIONS: dict[type[nn.Module], Callable[[Any], tuple[str, str]]] = {
     nn.Conv2d: describe_conv,
     Position: describe_position,
@@ -120,5 +133,10 @@ DESCRIPTIONS: dict[type[nn.Module], Callable[[Any], tuple[str, str]]] = {
     SqueezeExcite: lambda module: ("squeeze-excite", f"SE{module.squeeze.out_channels}"),
     Bottleneck: lambda _: ("sum", "+"),
     InvertedResidual: describe_block,
-    nn.Linear: lambda dense: ("pool and dense", f"pool dense>{dense.out_features}"),
+    GeneratorBlock: lambda _: ("sum", "+"),
+    DiscriminatorBlock: lambda _: ("sum", "+"),
+    SelfAttention: lambda _: ("sum", "attention +"),
+    nn.Upsample: lambda _: ("resize", "up"),
+    nn.AvgPool2d: lambda _: ("resize", "down"),
+    nn.Linear: describe_dense,
 }

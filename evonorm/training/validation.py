@@ -22,8 +22,10 @@ def accuracy(model: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) -> floa
 
 
 @contextmanager
-def reestimated_moments(model: nn.Module, pictures: Iterable[Tensor]) -> Iterator[None]:
+def reestimated_moments(model: nn.Module, batches: Iterable[Tensor | tuple[Tensor, ...]]) -> Iterator[None]:
     """Inside, the moving moments are the plain average over these batches; afterwards they are as they were.
+
+    A batch is what the model is called with: pictures, or several tensors.
 
     After a few steps of training a moving average of decay 0.9 still remembers the first weights; this does not.
     Holds for every layer that has `momentum` and `reset_running_stats`: torch's BatchNorm and NormAct.
@@ -32,7 +34,7 @@ def reestimated_moments(model: nn.Module, pictures: Iterable[Tensor]) -> Iterato
     momenta = [layer.momentum for layer in layers]
     kept = {name: buffer.clone() for name, buffer in model.named_buffers()}
     try:
-        _average_moments(model, layers, pictures)
+        _average_moments(model, layers, batches)
         yield
     finally:
         for layer, momentum in zip(layers, momenta, strict=True):
@@ -42,12 +44,12 @@ def reestimated_moments(model: nn.Module, pictures: Iterable[Tensor]) -> Iterato
 
 
 @torch.no_grad()
-def _average_moments(model: nn.Module, layers: list[Any], pictures: Iterable[Tensor]) -> None:
+def _average_moments(model: nn.Module, layers: list[Any], batches: Iterable[Tensor | tuple[Tensor, ...]]) -> None:
     for layer in layers:
         layer.reset_running_stats()
     model.train()
     with torch.random.fork_rng(devices=[]):
-        for number, batch in enumerate(pictures, start=1):
+        for number, batch in enumerate(batches, start=1):
             for layer in layers:
                 layer.momentum = 1 / number
-            model(batch)
+            model(*batch) if isinstance(batch, tuple) else model(batch)
