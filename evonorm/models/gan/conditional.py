@@ -40,7 +40,7 @@ def without_own_affine(layer: nn.Module) -> nn.Module:
     takes = inspect.signature(layer.forward).parameters
     if not {"weight", "bias"} <= set(takes):
         raise TypeError(
-            "a conditional position needs a layer that takes a gain and a bias per sample, layer(x, weight=..., bias=...);"
+            "a conditional position needs a layer that takes gain and bias per sample, layer(x, weight=..., bias=...);"
             f" {type(layer).__name__}.forward takes ({', '.join(takes)}). Use a name, a formula or a Graph, or a module"
             " with such a forward."
         )
