@@ -1,7 +1,8 @@
 """Pictures in memory. Read `images.py` first (what a data set is), then `crops.py` (what a training step sees).
+Photos on a disk have a corner of their own, `photos`.
 
 `load.py` opens a data set by name; `cifar10.py` keeps the real CIFAR-10 in one checked file, `cifar10_sources.py` says
-where it comes from, `digits.py` is the stand-in that needs no download.
+where it comes from, `digits.py` is the stand-in that needs no download. `normalize.py` turns bytes into numbers.
 """
 
 from evonorm.data.cifar10 import cifar10_path as cifar10_path
@@ -14,3 +15,15 @@ from evonorm.data.images import Images as Images
 from evonorm.data.load import DATA_SETS as DATA_SETS
 from evonorm.data.load import load_data as load_data
 from evonorm.data.load import register_data as register_data
+from evonorm.data.normalize import IMAGENET_MEAN as IMAGENET_MEAN
+from evonorm.data.normalize import IMAGENET_STD as IMAGENET_STD
+from evonorm.data.normalize import normalized as normalized
+from evonorm.data.photos import PhotoBatches as PhotoBatches
+from evonorm.data.photos import PhotoFolder as PhotoFolder
+from evonorm.data.photos import Photos as Photos
+from evonorm.data.photos import PictureSettings as PictureSettings
+from evonorm.data.photos import UnreadablePhotoError as UnreadablePhotoError
+from evonorm.data.photos import open_class_folder as open_class_folder
+from evonorm.data.photos import open_photo_folder as open_photo_folder
+from evonorm.data.photos import stratified_split as stratified_split
+from evonorm.data.photos import whole_photos as whole_photos

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from evonorm.data.images import Channels, Images
+from evonorm.data.normalize import line_affine, normalized_lines
 from evonorm.foundation import seed_from
 
 Batch = tuple[Tensor, Tensor]  # pictures (n, 3, h, w) float32 in channels_last, labels (n,) int64
@@ -39,7 +40,7 @@ class CropBatches:
             raise ValueError(f"batch_size must lie in 1 to {len(images)} (the training pictures), got {batch_size}.")
         self.images, self.batch_size, self.crop, self.seed, self.workers = images, batch_size, crop, seed, workers
         self.batches_per_epoch = len(images) // batch_size
-        self.affine = _affine(mean, std, crop)
+        self.affine = line_affine(mean, std, crop)
         self.order = lru_cache(maxsize=1)(self._order)
 
     def batch(self, step: int, worker: int = 0) -> Batch:
@@ -48,7 +49,7 @@ class CropBatches:
         rows = self.order(epoch)[place * self.batch_size : (place + 1) * self.batch_size]
         generator = torch.Generator().manual_seed(seed_from(self.seed, 1, number))
         crops = random_crops(self.images.pixels, rows, self.crop, generator)
-        return _normalized(crops, self.affine), self.images.labels[rows].long()
+        return normalized_lines(crops, self.affine), self.images.labels[rows].long()
 
     def _order(self, epoch: int) -> Tensor:
         generator = torch.Generator().manual_seed(seed_from(self.seed, 0, epoch))
@@ -57,9 +58,9 @@ class CropBatches:
 
 def whole_batches(images: Images, batch_size: int, mean: Channels, std: Channels) -> Iterator[Batch]:
     """Every picture once, uncut, in order; the last batch may be smaller."""
-    affine = _affine(mean, std, images.pixels.shape[2])
+    affine = line_affine(mean, std, images.pixels.shape[2])
     for rows in images.rows.split(batch_size):
-        yield _normalized(images.pixels[rows], affine), images.labels[rows].long()
+        yield normalized_lines(images.pixels[rows], affine), images.labels[rows].long()
 
 
 def random_crops(pixels: Tensor, rows: Tensor, size: int, generator: torch.Generator) -> Tensor:
@@ -75,16 +76,3 @@ def random_crops(pixels: Tensor, rows: Tensor, size: int, generator: torch.Gener
     firsts = (rows * height + tops) * width + lefts  # (n,) the line of each crop's top
     wanted = firsts[:, None] + torch.arange(size) * width  # (n, size)
     return lines.index_select(0, wanted.flatten()).view(len(rows), size, size, channels)
-
-
-def _affine(mean: Channels, std: Channels, width: int) -> tuple[Tensor, Tensor]:
-    """Factor and offset that normalize one line of `width` uint8 pixels, (width * 3,) each."""
-    factor = 1 / (255 * torch.tensor(std))
-    return factor.repeat(width), (-torch.tensor(mean) / torch.tensor(std)).repeat(width)
-
-
-def _normalized(pictures: Tensor, affine: tuple[Tensor, Tensor]) -> Tensor:
-    """(n, h, w, 3) uint8 to (n, 3, h, w) float32, which is channels_last in memory without a copy."""
-    factor, offset = affine
-    lines = pictures.flatten(2).float()  # (n, h, w * 3): one long inner axis vectorizes, three channels would not
-    return torch.addcmul(offset, lines, factor).view(pictures.shape).permute(0, 3, 1, 2)

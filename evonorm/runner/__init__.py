@@ -4,9 +4,9 @@ Read `run_search.py` first, then `driver.py`, the loop of a search. `recipe.py` 
 (`recipe_file.py` finds and changes it, `settings.py` reads tables into dataclasses, `budget.py` bounds it).
 `evaluation_task.py` is what a worker runs for a candidate, `references.py` what named layers took, `surroundings.py`
 where a result comes from. `evaluate_layer.py` judges a person's idea, `verdicts.py` tells what the tests say of every
-layer, `train_layer.py` trains a layer in any task. `calibrate.py`, `calibration_tables.py` and `rank_correlation.py`
-ask whether cheap stages order layers as expensive ones do, on `known_layers.py`; `layer_timing.py`, on `timing.py`,
-times layers.
+layer, `train_layer.py` trains a layer in any task by a `task_recipe.py`. `calibrate.py`, `calibration_tables.py` and
+`rank_correlation.py` ask whether cheap stages order layers as expensive ones do, on `known_layers.py`;
+`layer_timing.py`, on `timing.py`, times layers.
 """
 
 from evonorm.runner.budget import Budget as Budget
@@ -62,9 +62,12 @@ from evonorm.runner.surroundings import commit as commit
 from evonorm.runner.surroundings import kept_results as kept_results
 from evonorm.runner.surroundings import machine as machine
 from evonorm.runner.surroundings import processor as processor
+from evonorm.runner.task_recipe import TaskRecipe as TaskRecipe
+from evonorm.runner.task_recipe import load_task_recipe as load_task_recipe
+from evonorm.runner.task_recipe import variants_of as variants_of
 from evonorm.runner.train_layer import Trained as Trained
-from evonorm.runner.train_layer import load_task_recipe as load_task_recipe
 from evonorm.runner.train_layer import train as train
+from evonorm.runner.train_layer import trained_from as trained_from
 from evonorm.runner.verdicts import Verdict as Verdict
 from evonorm.runner.verdicts import distinct_layers as distinct_layers
 from evonorm.runner.verdicts import find_verdicts as find_verdicts

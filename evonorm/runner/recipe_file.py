@@ -26,9 +26,14 @@ def read_recipe_file(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
         table = tomllib.loads(find_recipe(path).read_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}.") from None
+    change_table(table, changes)
+    return table
+
+
+def change_table(table: dict[str, Any], changes: Sequence[str]) -> None:
+    """Applies changes such as "fitness.training.steps=400" to a table, in order."""
     for change in changes:
         _change(table, change)
-    return table
 
 
 def all_changes(changes: Sequence[str] | None, data: str | None, seed: int | None = None) -> list[str]:

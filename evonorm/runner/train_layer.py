@@ -1,72 +1,86 @@
 """One layer in one task, from a recipe to its measures (`evonorm train`). Goes on wherever it was stopped."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
+import evonorm.tasks  # noqa: F401 (its tasks are in the register from now on)
 from evonorm.fitness import number_of_threads
 from evonorm.graph import graph_of
-from evonorm.journal import KeptResults, Question
+from evonorm.journal import KeptResults
 from evonorm.layers import layer_names
-from evonorm.runner.recipe_file import read_recipe_file
-from evonorm.runner.settings import changed_settings, read_settings
-from evonorm.training import TASKS, Checkpoint, TrainingRecipe, TrainingRun, keep_freed_memory
+from evonorm.runner.task_recipe import TaskRecipe
+from evonorm.training import TASKS, Checkpoint, TrainingRun, keep_freed_memory, rank, word_of_the_first
 
-
-@dataclass(frozen=True)
-class TaskRecipe:
-    """What is trained and how; `settings` belongs to the task, which says what it may hold."""
-
-    task: str = "anchor"
-    seed: int = 0
-    threads: int = 2
-    settings: Any = None
-    training: TrainingRecipe = field(default_factory=TrainingRecipe)
+MOST_LOSSES = 1000  # points of a kept loss curve
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What came of it: the curve of every measure, the first of which decides, and how the run ended."""
+    """What came of it.
+
+    Attributes:
+        ending: "reached", "non_finite_loss" or "out_of_time".
+        steps, seconds: done and spent; `waited` of the seconds for batches.
+        measured: the curve of every measure as (step, value), the first of which decides. A run that ended early has
+            been measured where it ended.
+        losses: the curve of the training loss, each point the mean over `loss_every` steps.
+    """
 
     ending: str
     steps: int
     seconds: float
     measured: dict[str, list[tuple[int, float]]]
     losses: tuple[float, ...]
+    loss_every: int = 1
+    waited: float = 0.0
 
-
-def load_task_recipe(path: Path, changes: Sequence[str] = ()) -> TaskRecipe:
-    """The recipe in a TOML file after changes such as "training.steps=400"; mistakes name the place."""
-    table = dict(read_recipe_file(path, changes))
-    settings = table.pop("settings", {})
-    plain = read_settings(TaskRecipe, table, str(path))
-    chosen = read_settings(TASKS.find(plain.task).settings, settings, f"{path} [settings]")
-    return TaskRecipe(plain.task, plain.seed, plain.threads, chosen, plain.training)
-
-
-def train_question(recipe: TaskRecipe, layer: str) -> Question:
-    """What decides the figures: roundings differ with threads."""
-    parts = {"task": recipe.task, "seed": recipe.seed, "threads": recipe.threads}
-    tables = {"settings": changed_settings(recipe.settings), "training": changed_settings(recipe.training)}
-    return {"what": "train", "layer": layer, **parts, **tables}
+    @property
+    def result(self) -> float:
+        """The last value of the measure that decides."""
+        return next(iter(self.measured.values()))[-1][1]
 
 
 def train(
-    recipe: TaskRecipe, layer: str, kept: KeptResults, on_step: Callable[[TrainingRun], None] = lambda _: None
+    recipe: TaskRecipe,
+    layer: str,
+    kept: KeptResults,
+    on_step: Callable[[TrainingRun], None] = lambda _: None,
+    device: torch.device | None = None,
 ) -> Trained:
-    """Trains, or finds what was trained before. A stopped training goes on from its last checkpoint."""
+    """Trains, or finds what was trained before. A stopped training goes on from its last checkpoint.
+
+    Where several ranks train together, all of them call this, and the first one keeps what came of it.
+    """
     if layer not in layer_names():
         graph_of(layer)
-    question = train_question(recipe, layer)
-    answer = kept.find(question)
+    recipe = recipe.in_steps()
+    question = recipe.question(layer)
+    answer = word_of_the_first(lambda: kept.find(question))
     if answer is None:
-        answer = vars(_train(recipe, layer, kept.partial(question) / "run.pt", on_step))
-        kept.keep(question, answer)
-    return Trained(**{**answer, "losses": tuple(answer["losses"])})
+        answer = vars(_train(recipe, layer, kept.partial(question) / "run.pt", on_step, device))
+        if rank() == 0:
+            kept.keep(question, answer)
+    return trained_from(answer)
 
 
-def _train(recipe: TaskRecipe, layer: str, checkpoint: Path, on_step: Callable[[TrainingRun], None]) -> Trained:
+def trained_from(answer: dict[str, Any]) -> Trained:
+    """What was kept, as a value again."""
+    measured = {name: [(step, value) for step, value in curve] for name, curve in answer["measured"].items()}
+    return Trained(**{**answer, "losses": tuple(answer["losses"]), "measured": measured})
+
+
+def _train(
+    recipe: TaskRecipe,
+    layer: str,
+    checkpoint: Path,
+    on_step: Callable[[TrainingRun], None],
+    device: torch.device | None,
+) -> Trained:
     keep_freed_memory()
     stored = Checkpoint(checkpoint)
 
@@ -76,10 +90,17 @@ def _train(recipe: TaskRecipe, layer: str, checkpoint: Path, on_step: Callable[[
 
     with number_of_threads(recipe.threads):
         task = TASKS.find(recipe.task).create(layer, recipe.settings, recipe.training, recipe.seed)
-        run = TrainingRun(task, recipe.training, recipe.seed)
+        run = TrainingRun(task, recipe.training, recipe.seed, device)
         stored.take_up(run)
         ending = run.advance(recipe.training.steps, measure=True, on_step=after_step)
-        if ending == "out_of_time":
+        if not run.curve or run.curve[-1][0] != run.step:
             run.measure()
-    losses = tuple(float(f"{loss:.6g}") for loss in run.losses)
-    return Trained(ending, run.step, round(run.seconds, 3), run.measured, losses)
+    every = math.ceil(len(run.losses) / MOST_LOSSES)
+    return Trained(
+        ending, run.step, round(run.seconds, 3), run.measured, _thinned(run.losses, every), every, round(run.waited, 3)
+    )
+
+
+def _thinned(losses: list[float], every: int) -> tuple[float, ...]:
+    means = (math.fsum(part) / len(part) for part in (losses[i : i + every] for i in range(0, len(losses), every)))
+    return tuple(float(f"{mean:.6g}") for mean in means)

@@ -6,9 +6,10 @@ from pathlib import Path
 import torch
 
 from evonorm.foundation import write_atomically
+from evonorm.training.ranks import check_agreement, rank
 from evonorm.training.run import TrainingRun
 
-VERSION = 2
+VERSION = 3
 
 
 def save_checkpoint(run: TrainingRun, path: Path) -> None:
@@ -18,18 +19,21 @@ def save_checkpoint(run: TrainingRun, path: Path) -> None:
         "recipe": repr(run.recipe),
         "model": run.task.model.state_dict(),
         "optimizers": {name: each.state_dict() for name, each in run.optimizers.items()},
+        "average": run.average.state() if run.average else [],
+        "scaler": run.scaler.state_dict(),
         "step": run.step,
         "losses": run.losses,
         "curve": run.curve,
         "measured": run.measured,
         "seconds": run.seconds,
+        "waited": run.waited,
     }
     write_atomically(path, lambda file: torch.save(content, file))
 
 
 def load_checkpoint(run: TrainingRun, path: Path) -> None:
     """Takes a fresh run of the same model and recipe to where the checkpoint was written."""
-    content = torch.load(path, weights_only=True)
+    content = torch.load(path, map_location=run.device, weights_only=True)
     if not isinstance(content, dict) or content.get("version") != VERSION:
         raise ValueError(f"{path} is not a checkpoint of this version of evonorm ({VERSION}). Remove it to start anew.")
     if content["recipe"] != repr(run.recipe):
@@ -37,14 +41,17 @@ def load_checkpoint(run: TrainingRun, path: Path) -> None:
     run.task.model.load_state_dict(content["model"])
     for name, optimizer in run.optimizers.items():
         optimizer.load_state_dict(content["optimizers"][name])
-    run.step, run.losses, run.seconds = content["step"], content["losses"], content["seconds"]
-    run.curve, run.measured = content["curve"], content["measured"]
+    if run.average:
+        run.average.load(content["average"])
+    run.scaler.load_state_dict(content["scaler"])
+    for name in ("step", "losses", "curve", "measured", "seconds", "waited"):
+        setattr(run, name, content[name])
 
 
 class Checkpoint:
     """A run's file: the run goes on from it, and is stored there every half minute and wherever it was measured.
 
-    Without a path nothing is stored.
+    Without a path nothing is stored. Of many ranks the first one writes, and all read.
     """
 
     SECONDS = 30.0
@@ -57,9 +64,10 @@ class Checkpoint:
         """Takes a fresh run to where an earlier process left it, if one did."""
         if self.path and self.path.exists():
             load_checkpoint(run, self.path)
+        check_agreement("the step that they go on from", run.step)
 
     def after_step(self, run: TrainingRun) -> None:
         measured = bool(run.curve) and run.curve[-1][0] == run.step
-        if self.path and (measured or time.monotonic() >= self._stored + self.SECONDS):
+        if self.path and rank() == 0 and (measured or time.monotonic() >= self._stored + self.SECONDS):
             save_checkpoint(run, self.path)
             self._stored = time.monotonic()

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from evonorm.foundation import needs
 from evonorm.training.recipe import TrainingRecipe
 
 Groups = list[dict[str, Any]]
@@ -15,7 +16,17 @@ def nesterov_sgd(groups: Groups, recipe: TrainingRecipe) -> torch.optim.Optimize
     return torch.optim.SGD(groups, lr=recipe.learning_rate, momentum=recipe.momentum, nesterov=True, fused=True)
 
 
-OPTIMIZERS: dict[str, Callable[[Groups, TrainingRecipe], torch.optim.Optimizer]] = {"nesterov": nesterov_sgd}
+def tensorflow_rmsprop(groups: Groups, recipe: TrainingRecipe) -> torch.optim.Optimizer:
+    """Squares start at 1, epsilon inside the root, the rate inside the momentum: torch's own is another optimizer."""
+    with needs("vision", "RMSprop as TensorFlow's"):
+        from timm.optim.rmsprop_tf import RMSpropTF
+    return RMSpropTF(groups, lr=recipe.learning_rate, alpha=recipe.decay, eps=recipe.epsilon, momentum=recipe.momentum)
+
+
+OPTIMIZERS: dict[str, Callable[[Groups, TrainingRecipe], torch.optim.Optimizer]] = {
+    "nesterov": nesterov_sgd,
+    "rmsprop": tensorflow_rmsprop,
+}
 
 
 def create_optimizer(net: nn.Module, undecayed: Set[str], recipe: TrainingRecipe) -> torch.optim.Optimizer:

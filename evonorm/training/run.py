@@ -2,49 +2,62 @@
 
 A run owns torch's random generator while it advances (dropout and its kind draw from it), seeds it anew for every step
 and logical worker, and puts the caller's back: the same seed and number of threads give the same result whatever runs
-beside it and wherever it was stopped.
+beside it, wherever it was stopped and on however many ranks.
 """
 
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 
 import torch
+from torch import nn
 
 from evonorm.foundation import seed_from
+from evonorm.training.average import AveragedWeights
+from evonorm.training.devices import autocast, moved, own_randomness, seed_everything
+from evonorm.training.moments import WorkerMoments
 from evonorm.training.optimizers import create_optimizer
+from evonorm.training.ranks import my_workers, sum_gradients, sum_over_ranks, word_of_the_first
 from evonorm.training.recipe import TrainingRecipe
-from evonorm.training.task import Batch, Task, Turn
+from evonorm.training.task import Batch, Measure, Task, Turn
 
 Ending = Literal["reached", "non_finite_loss", "out_of_time"]
+AVERAGED = " (averaged weights)"
 
 
 class TrainingRun:
     """Trains a task by a recipe; `advance` does the work.
 
     Arguments:
-        task: its model is converted to channels_last and trained in place.
+        task: its model is converted to channels_last, moved to the device and trained in place.
         seed: of what is random inside the model.
+        device: where the model is trained.
 
     Attributes:
         step: updates done so far.
         losses: of each step, the sum over the turns and the mean over the workers.
         parts: the named losses of the latest step.
-        curve: (step, value) of the measure that decides; `measured` has all of them by name.
-        seconds: spent in training steps, without measurements and callbacks.
+        curve: (step, value) of the measure that decides; `measured` has all of them by name. Where weights are
+            averaged, the average decides, and its measures say so in their names.
+        seconds: spent in training steps, without measurements and callbacks; `waited` of them for batches.
     """
 
-    def __init__(self, task: Task, recipe: TrainingRecipe, seed: int) -> None:
-        task.model.to(memory_format=torch.channels_last)
-        self.task, self.recipe, self.seed = task, recipe, seed
+    def __init__(self, task: Task, recipe: TrainingRecipe, seed: int, device: torch.device | None = None) -> None:
+        self.task, self.recipe, self.seed, self.device = task, recipe, seed, device or torch.device("cpu")
+        task.model.to(self.device).to(memory_format=torch.channels_last)
+        self.workers = my_workers(recipe.workers)
         self.optimizers = {turn.name: create_optimizer(turn.net, turn.undecayed, recipe) for turn in task.turns}
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=recipe.precision == "float16")
+        averaged = [turn.net for turn in task.turns if turn.averaged]
+        self.average = AveragedWeights(averaged, recipe.average) if recipe.average.decay else None
         self.step = 0
         self.losses: list[float] = []
         self.parts: dict[str, float] = {}
         self.curve: list[tuple[int, float]] = []
         self.measured: dict[str, list[tuple[int, float]]] = {}
-        self.seconds = 0.0
+        self.seconds = self.waited = 0.0
 
     def advance(
         self, until: int, measure: bool = False, on_step: Callable[["TrainingRun"], None] | None = None
@@ -53,10 +66,10 @@ class TrainingRun:
 
         Stops at once on a loss that is not finite, before it reaches the weights, and when the recipe's time is up.
         """
-        with torch.random.fork_rng(devices=[]):
+        with own_randomness(self.device):
             self.task.model.train()
             while self.step < until:
-                if self.recipe.seconds is not None and self.seconds >= self.recipe.seconds:
+                if self._out_of_time():
                     return "out_of_time"
                 start = time.perf_counter()
                 finite = self._step()
@@ -71,12 +84,24 @@ class TrainingRun:
 
     def measure(self) -> float:
         """Measures now, for the curve; returns the value that decides."""
-        measures = self.task.measure(self.step)
+        measures = self._measures()
         for each in measures:
             self.measured.setdefault(each.name, []).append((self.step, each.value))
         self.curve.append((self.step, measures[0].value))
         self.task.model.train()
         return measures[0].value
+
+    def _measures(self) -> list[Measure]:
+        with autocast(self.device, self.recipe.precision):
+            if self.average is None:
+                return list(self.task.measure(self.step))
+            with self.average.in_their_place():
+                found = [replace(each, name=each.name + AVERAGED) for each in self.task.measure(self.step)]
+            return [*found, *(self.task.measure(self.step) if self.recipe.average.plain else ())]
+
+    def _out_of_time(self) -> bool:
+        budget = self.recipe.seconds
+        return budget is not None and word_of_the_first(lambda: self.seconds >= budget)
 
     def _step(self) -> bool:
         """Every turn once; False, with the weights of that turn as they were, where a loss is not finite."""
@@ -86,39 +111,57 @@ class TrainingRun:
             if not self._take_turn(number, turn):
                 return False
         self.step += 1
+        if self.average is not None:
+            self.average.update(self.step)
         return True
 
     def _take_turn(self, number: int, turn: Turn) -> bool:
-        """The gradients of all logical workers in turn, averaged, then one update."""
+        """The gradients of all logical workers, those of this rank in turn, averaged; then one update."""
         optimizer = self.optimizers[turn.name]
         optimizer.zero_grad()
-        kept: dict[str, torch.Tensor] = {}
-        for worker in range(self.recipe.workers):
-            batch = self.task.batch(self.step, worker, number)
-            torch.default_generator.manual_seed(seed_from(self.seed, self.step, worker, number))
-            if not self._add_gradients(turn, batch):
-                return False
-            if worker == 0 and self.recipe.workers > 1:
-                kept = {name: buffer.clone() for name, buffer in turn.net.named_buffers()}
-        self._restore(turn, kept)  # moving moments are the first worker's, as those of rank 0 are with DDP
-        for group in optimizer.param_groups:
-            group["lr"] = turn.rate * self.recipe.learning_rate_at(self.step)
-        optimizer.step()
+        moments = WorkerMoments(turn.net, self.recipe.workers, self.recipe.worker_moments)
+        loss = 0.0
+        for worker in self.workers:
+            batch = self._batch(worker, number)
+            seed_everything(self.device, seed_from(self.seed, self.step, worker, number))
+            loss += self._add_gradients(turn, batch)
+            if not math.isfinite(loss):
+                break
+            moments.after_worker(worker)
+        loss = sum_over_ranks(torch.tensor(loss, dtype=torch.float64, device=self.device)).item()
+        self.losses[-1] += loss
+        if not math.isfinite(loss):
+            return False
+        moments.after_all()
+        sum_gradients(turn.net)
+        self._update(turn, optimizer)
         return True
 
-    def _add_gradients(self, turn: Turn, batch: Batch) -> bool:
-        losses, workers = turn.losses(batch), self.recipe.workers
+    def _batch(self, worker: int, turn: int) -> Batch:
+        start = time.perf_counter()
+        batch = moved(self.task.batch(self.step, worker, turn), self.device)
+        self.waited += time.perf_counter() - start
+        return batch
+
+    def _add_gradients(self, turn: Turn, batch: Batch) -> float:
+        """This worker's share of the turn's loss, and of its gradients unless the loss is not finite."""
+        workers = self.recipe.workers
+        with autocast(self.device, self.recipe.precision):
+            losses = turn.losses(batch)
         total = sum(list(losses.values())[1:], start=next(iter(losses.values())))
-        self.losses[-1] += total.item() / workers
-        if not math.isfinite(self.losses[-1]):
-            return False
+        share = total.item() / workers
+        if not math.isfinite(share):
+            return share
         for name, loss in losses.items():
             self.parts[name] = self.parts.get(name, 0.0) + float(loss.detach()) / workers
-        (total / workers if workers > 1 else total).backward()
-        return True
+        self.scaler.scale(total / workers if workers > 1 else total).backward()
+        return share
 
-    @torch.no_grad()
-    def _restore(self, turn: Turn, kept: dict[str, torch.Tensor]) -> None:
-        for name, buffer in turn.net.named_buffers():
-            if name in kept:
-                buffer.copy_(kept[name])
+    def _update(self, turn: Turn, optimizer: torch.optim.Optimizer) -> None:
+        for group in optimizer.param_groups:
+            group["lr"] = turn.rate * self.recipe.learning_rate_at(self.step)
+        if self.recipe.clip:
+            self.scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(turn.net.parameters(), self.recipe.clip)
+        self.scaler.step(optimizer)
+        self.scaler.update()

@@ -33,6 +33,7 @@ class Turn:
         losses: what it minimizes on a batch.
         undecayed: names of the net's parameters without weight decay.
         rate: share of the recipe's learning rate.
+        averaged: whether the recipe's average of weights covers this net; a GAN's discriminator does without.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Turn:
     losses: Callable[[Batch], Losses]
     undecayed: Set[str] = frozenset()
     rate: float = 1.0
+    averaged: bool = True
 
 
 class Task(Protocol):

@@ -1,4 +1,4 @@
-"""Accuracy on held-out pictures, with the moving moments or with moments estimated anew."""
+"""Right answers on held-out pictures, with the moving moments or with moments estimated anew."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -8,17 +8,25 @@ import torch
 from torch import Tensor, nn
 
 
-@torch.no_grad()
 def accuracy(model: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) -> float:
     """The share of pictures whose label has the largest logit; a picture with a non-finite logit counts as wrong."""
+    right, _, total = right_answers(model, batches)
+    return right / total
+
+
+@torch.no_grad()
+def right_answers(model: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) -> tuple[int, int, int]:
+    """How many labels have the largest logit, how many are among the five largest, and how many pictures there are."""
     model.eval()
-    right = total = 0
+    first = among_five = total = 0
     for pictures, labels in batches:
         logits = model(pictures)
         finite = torch.isfinite(logits).all(1)
-        right += int(((logits.argmax(1) == labels) & finite).sum())
+        first += int(((logits.argmax(1) == labels) & finite).sum())
+        best = logits.topk(min(5, logits.shape[1])).indices  # (n, 5)
+        among_five += int(((best == labels[:, None]).any(1) & finite).sum())
         total += len(labels)
-    return right / total
+    return first, among_five, total
 
 
 @contextmanager
