@@ -18,4 +18,9 @@ from evonorm.models.drawing import LEGEND as LEGEND
 from evonorm.models.drawing import draw_positions as draw_positions
 from evonorm.models.forward_trace import Trace as Trace
 from evonorm.models.forward_trace import trace_model as trace_model
+from evonorm.models.gan.biggan_deep import BigGANDeep as BigGANDeep
+from evonorm.models.gan.discriminator import Discriminator as Discriminator
+from evonorm.models.gan.generator import LATENT as LATENT
+from evonorm.models.gan.generator import Generator as Generator
+from evonorm.models.gan.spectral_norm import singular_values as singular_values
 from evonorm.models.hole import LayerHole as LayerHole

@@ -28,6 +28,7 @@ from evonorm.training.run import AVERAGED as AVERAGED
 from evonorm.training.run import Ending as Ending
 from evonorm.training.run import TrainingRun as TrainingRun
 from evonorm.training.task import Batches as Batches
+from evonorm.training.task import Losses as Losses
 from evonorm.training.task import Measure as Measure
 from evonorm.training.task import Task as Task
 from evonorm.training.task import Turn as Turn

@@ -11,7 +11,13 @@ from evonorm.models.convolution import check_images
 from evonorm.models.gan.attention import SelfAttention
 from evonorm.models.gan.generator import NARROWING
 from evonorm.models.gan.orthogonal import orthogonal_start
-from evonorm.models.gan.spectral_norm import SpectralConv2d, SpectralEmbedding, SpectralLinear
+from evonorm.models.gan.spectral_norm import (
+    SpectralConv2d,
+    SpectralEmbedding,
+    SpectralLinear,
+    precise,
+    without_autocast,
+)
 
 
 class DiscriminatorBlock(nn.Module):
@@ -73,5 +79,6 @@ class Discriminator(nn.Module):
             x = block(x)
             if self.attention is not None and block.downsample is None and x.shape[2] == self.attended:
                 x = self.attention(x)
-        features = F.relu(x).sum((2, 3))  # (n, channels): a sum, not a mean
-        return self.head(features).squeeze(1) + (self.embedding(labels) * features).sum(1)
+        with without_autocast(x.device.type):
+            features = F.relu(precise(x)).sum((2, 3))  # (n, channels): a sum, not a mean
+            return self.head(features).squeeze(1) + (self.embedding(labels) * features).sum(1)

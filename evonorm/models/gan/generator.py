@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from evonorm.models.gan.attention import SelfAttention
 from evonorm.models.gan.conditional import ConditionalLayer
 from evonorm.models.gan.orthogonal import orthogonal_start
-from evonorm.models.gan.spectral_norm import SpectralConv2d, SpectralLinear
+from evonorm.models.gan.spectral_norm import SpectralConv2d, SpectralLinear, precise
 from evonorm.models.hole import LayerHole
 
 LATENT, EMBEDDING = 128, 128  # numbers of z and of a class
@@ -82,7 +82,7 @@ class Generator(nn.Module):
             x = block(x, condition)
             if self.attention is not None and block.upsample is not None and x.shape[2] == self.attended:
                 x = self.attention(x)
-        return torch.tanh(self.last_conv(self.last_layer(x)))
+        return torch.tanh(precise(self.last_conv(self.last_layer(x))))
 
 
 def check_latents(z: Tensor, labels: Tensor) -> None:

@@ -28,15 +28,16 @@ class _Spectral(nn.Module):
     def normalized(self) -> Tensor:
         """The weight over its largest singular value, in the weight's own precision whatever autocast says."""
         weight = self.weight
-        first_pass = self.training and torch.is_grad_enabled() and weight.requires_grad and weight.grad is None
         with without_autocast(weight.device.type):
             matrix = as_matrix(weight)
-            with torch.no_grad():
-                v = unit(torch.mv(matrix.mT, self.u))
-                u = unit(torch.mv(matrix, v))
-                if first_pass:
-                    self.u.copy_(u)
-            return weight / torch.dot(u, torch.mv(matrix, v))
+            if self.training and torch.is_grad_enabled() and weight.requires_grad and weight.grad is None:
+                self.iterate(matrix)
+            left = unit(self.u)  # an average of such vectors, as in averaged weights, is shorter than 1
+            return weight / torch.linalg.vector_norm(torch.mv(matrix.mT, left)).clamp_min(EPS)
+
+    @torch.no_grad()
+    def iterate(self, matrix: Tensor) -> None:
+        self.u.copy_(unit(torch.mv(matrix, unit(torch.mv(matrix.mT, self.u)))))
 
 
 def as_matrix(weight: Tensor) -> Tensor:
@@ -53,6 +54,20 @@ def unit(vector: Tensor) -> Tensor:
 def without_autocast(device: str) -> AbstractContextManager[None]:
     """A device that never autocasts (meta) cannot be told not to."""
     return torch.autocast(device, enabled=False) if torch.amp.is_autocast_available(device) else nullcontext()
+
+
+def precise(x: Tensor) -> Tensor:
+    """In float32 or better: what autocast made narrow and sums or losses are to be made of."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def singular_values(net: nn.Module) -> dict[str, float]:
+    """Of every weight with spectral norm by name, before it is divided: the largest, as far as it is known."""
+    return {
+        name: float(torch.linalg.vector_norm(torch.mv(as_matrix(module.weight.detach()).mT, unit(module.u))))
+        for name, module in net.named_modules()
+        if isinstance(module, _Spectral)
+    }
 
 
 class SpectralConv2d(_Spectral, nn.Conv2d):

@@ -1,0 +1,76 @@
+"""Inception's view of pictures, and that of a data set's own pictures, which is computed once and kept."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from evonorm.data import DataSet, data_folder, load_data
+from evonorm.foundation import seed_from, write_atomically
+from evonorm.tasks.gan.inception import SIDE
+from evonorm.tasks.gan.inception_files import Weights, load_weights
+from evonorm.tasks.gan.tf_resize import tf1_resize
+
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+BATCH = 50
+
+
+class FeatureReader:
+    """Pictures (n, 3, h, w) as bytes to features (n, 2048) and, where the weights have a head, logits.
+
+    Arguments:
+        weights: which Inception.
+        precision: "float32", or "bfloat16" in half the time: right for a curve if real and generated pictures are
+            both read so.
+    """
+
+    def __init__(self, weights: Weights, precision: str) -> None:
+        self.dtype = PRECISIONS[precision]
+        self.net = load_weights(weights).to(self.dtype).to(memory_format=torch.channels_last)
+
+    @torch.inference_mode()
+    def read(self, pictures: Tensor) -> Tensor:
+        """Features, or logits of weights with a head, in float32."""
+        assert pictures.dtype == torch.uint8, "generated pictures are rounded to bytes first, as real ones are"
+        with torch.autocast("cpu", enabled=False):
+            found = [self._read(part) for part in pictures.split(BATCH)]
+        return torch.cat(found)
+
+    def _read(self, pictures: Tensor) -> Tensor:
+        ready = ((tf1_resize(pictures, SIDE) - 128) / 128).to(self.dtype)
+        features = self.net(ready.contiguous(memory_format=torch.channels_last))
+        return (features if self.net.head is None else self.net.logits(features)).float()
+
+
+def as_bytes(pictures: Tensor) -> Tensor:
+    """Pictures of -1 to 1 as bytes."""
+    return ((pictures.float() + 1) * 127.5).round().clamp(0, 255).byte()
+
+
+def real_pictures(data: DataSet, part: str, count: int) -> Tensor:
+    """A fixed random choice of real pictures (n, 3, h, w), as bytes: of those for "training" or of those for "test".
+
+    What is held out for validation belongs to the former: nothing is chosen on it here.
+    """
+    rows = torch.cat([data.training.rows, data.validation.rows]).sort().values if part == "training" else data.test.rows
+    if not 2 <= count <= len(rows):
+        raise ValueError(f"there are {len(rows)} {part} pictures to compare with, asked for {count}.")
+    chosen = rows[torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed_from(0)))[:count]]
+    return data.test.pixels[chosen].permute(0, 3, 1, 2)
+
+
+def real_features(name: str, part: str, count: int, weights: Weights, precision: str) -> Tensor:
+    """Of the real pictures of a data set, read once on this machine and kept."""
+    path = _kept(name, part, count, weights, precision)
+    if path.exists():
+        kept: Tensor = torch.load(path, weights_only=True)
+        return kept
+    found = FeatureReader(weights, precision).read(real_pictures(load_data(name), part, count))
+    write_atomically(path, lambda file: torch.save(found, file))
+    return found
+
+
+def _kept(name: str, part: str, count: int, weights: Weights, precision: str) -> Path:
+    """The resize is in the name: other features come of another."""
+    net = Path(weights.kept).stem
+    return data_folder() / "features" / f"{name}-{part}-{count}-{net}-{precision}-tf1.pt"
