@@ -5,10 +5,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from evonorm.data import DataSet, data_folder, load_data
-from evonorm.foundation import seed_from, write_atomically
+from evonorm.data import data_folder
+from evonorm.foundation import write_atomically
 from evonorm.tasks.gan.inception import SIDE
 from evonorm.tasks.gan.inception_files import Weights, load_weights
+from evonorm.tasks.gan.real_pictures import chosen_pictures
 from evonorm.tasks.gan.tf_resize import tf1_resize
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -32,31 +33,19 @@ class FeatureReader:
     def read(self, pictures: Tensor) -> Tensor:
         """Features, or logits of weights with a head, in float32."""
         assert pictures.dtype == torch.uint8, "generated pictures are rounded to bytes first, as real ones are"
-        with torch.autocast("cpu", enabled=False):
-            found = [self._read(part) for part in pictures.split(BATCH)]
-        return torch.cat(found)
+        self.net.to(pictures.device)
+        with torch.autocast(pictures.device.type, enabled=False):
+            return torch.cat([self._read(part) for part in pictures.split(BATCH)])
 
     def _read(self, pictures: Tensor) -> Tensor:
         ready = ((tf1_resize(pictures, SIDE) - 128) / 128).to(self.dtype)
         features = self.net(ready.contiguous(memory_format=torch.channels_last))
-        return (features if self.net.head is None else self.net.logits(features)).float()
+        return (features if self.net.head is None else self.net.logits(features)).float().cpu()
 
 
 def as_bytes(pictures: Tensor) -> Tensor:
     """Pictures of -1 to 1 as bytes."""
     return ((pictures.float() + 1) * 127.5).round().clamp(0, 255).byte()
-
-
-def real_pictures(data: DataSet, part: str, count: int) -> Tensor:
-    """A fixed random choice of real pictures (n, 3, h, w), as bytes: of those for "training" or of those for "test".
-
-    What is held out for validation belongs to the former: nothing is chosen on it here.
-    """
-    rows = torch.cat([data.training.rows, data.validation.rows]).sort().values if part == "training" else data.test.rows
-    if not 2 <= count <= len(rows):
-        raise ValueError(f"there are {len(rows)} {part} pictures to compare with, asked for {count}.")
-    chosen = rows[torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed_from(0)))[:count]]
-    return data.test.pixels[chosen].permute(0, 3, 1, 2)
 
 
 def real_features(name: str, part: str, count: int, weights: Weights, precision: str) -> Tensor:
@@ -65,7 +54,7 @@ def real_features(name: str, part: str, count: int, weights: Weights, precision:
     if path.exists():
         kept: Tensor = torch.load(path, weights_only=True)
         return kept
-    found = FeatureReader(weights, precision).read(real_pictures(load_data(name), part, count))
+    found = FeatureReader(weights, precision).read(chosen_pictures(name, part, count))
     write_atomically(path, lambda file: torch.save(found, file))
     return found
 

@@ -7,11 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evonorm.data import CropBatches, Images, load_data
+from evonorm.data import load_data
 from evonorm.foundation import seed_from, write_atomically
 from evonorm.models import singular_values
 from evonorm.tasks.gan.latents import Latents, draw_latents, one_of_each
 from evonorm.tasks.gan.losses import frozen, hinge_losses, moments_at_rest, orthogonal_penalty
+from evonorm.tasks.gan.real_pictures import RealPictures
 from evonorm.tasks.gan.sampling import (
     GeneratorOrigin,
     build,
@@ -24,6 +25,7 @@ from evonorm.tasks.gan.scores import Scores, ScoreSettings
 from evonorm.tasks.gan.sheet import sheet_png
 from evonorm.training import TASKS, Losses, Measure, TaskEntry, TrainingRecipe, Turn
 
+NETS = ("generator", "discriminator")
 COLUMNS = 8  # of a sheet
 MOST_ROWS = 10
 WEIGHTS, REAL, FAKE, STANDING, SHEET, SAMPLES = range(6)  # random streams of a training
@@ -86,7 +88,8 @@ class GanTask:
             nets = build(self.origin(0))
         self.model: nn.Module = nets
         self.generator, self.discriminator = nets.generator, nets.discriminator
-        self.pictures = self._pictures(recipe.workers)
+        size, flips = settings.images_per_worker, settings.flips
+        self.pictures = RealPictures(self.data, size, flips, seed_from(seed, REAL), recipe.workers)
         turns = settings.discriminator_turns
         self.turns: tuple[Turn, ...] = (
             *(Turn("discriminator", self.discriminator, self.discriminator_losses, averaged=False),) * turns,
@@ -103,7 +106,7 @@ class GanTask:
         count = self.settings.images_per_worker
         latents = draw_latents(count, self.data.classes, seed_from(self.seed, FAKE, step, worker, turn))
         turns = self.settings.discriminator_turns
-        return latents, self._real(step * turns + turn, worker) if turn < turns else None
+        return latents, self.pictures.batch(step * turns + turn, worker) if turn < turns else None
 
     def discriminator_losses(self, game: Game) -> Losses:
         (z, labels), real = game
@@ -156,25 +159,6 @@ class GanTask:
         write_atomically(folder / f"{origin.name}-step{step:06}.png", sheet_png(pictures, COLUMNS))
         store_generator(self.generator, origin, folder / f"{origin.name}.pt")
         self.stored_at = step
-
-    def _pictures(self, workers: int) -> CropBatches:
-        """All but the test pictures, whole, as numbers of -1 to 1."""
-        rows = torch.cat([self.data.training.rows, self.data.validation.rows]).sort().values
-        images = Images(self.data.training.pixels, self.data.training.labels, rows)
-        side, half = images.pixels.shape[1], (0.5, 0.5, 0.5)
-        count = self.settings.images_per_worker
-        return CropBatches(images, count, side, half, half, seed_from(self.seed, REAL), workers)
-
-    def _real(self, number: int, worker: int) -> tuple[Tensor, Tensor]:
-        pictures, labels = self.pictures.batch(number, worker)
-        if not self.settings.flips:
-            return pictures, labels
-        generator = torch.Generator().manual_seed(seed_from(self.seed, REAL, number, worker))
-        mirrored = torch.rand(len(pictures), 1, 1, 1, generator=generator) < 0.5
-        return torch.where(mirrored, pictures.flip(3), pictures), labels
-
-
-NETS = ("generator", "discriminator")
 
 
 def gan_identity(_: GanSettings) -> dict[str, Any]:

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from evonorm.data import SourceError
+from evonorm.tasks.gan import inception_files
 from evonorm.tasks.gan.distances import Gaussian, frechet_distance, gaussian_of, inception_score, kernel_distance
-from evonorm.tasks.gan.features import FeatureReader, as_bytes, real_features, real_pictures
+from evonorm.tasks.gan.features import FeatureReader, as_bytes, real_features
 from evonorm.tasks.gan.inception import Inception
 from evonorm.tasks.gan.inception_files import FID_2015, SLIM, load_weights
+from evonorm.tasks.gan.real_pictures import chosen_pictures
 from evonorm.tasks.gan.scores import Scores, ScoreSettings
 from evonorm.tasks.gan.tf_resize import tf1_resize
 
@@ -207,9 +210,6 @@ def test_a_damaged_file_is_told(monkeypatch, tmp_path):
 
 
 def test_the_package_with_another_file_is_not_opened(monkeypatch, tmp_path):
-    from evonorm.data import SourceError
-    from evonorm.tasks.gan import inception_files
-
     monkeypatch.setenv("EVONORM_DATA", str(tmp_path))
     other = tmp_path / "other"
     other.write_bytes(b"something else")
@@ -221,14 +221,12 @@ def test_the_package_with_another_file_is_not_opened(monkeypatch, tmp_path):
 
 def test_real_pictures_are_a_fixed_choice_and_never_test_pictures():
     pytest.importorskip("sklearn")
-    from evonorm.data import load_data
-
-    data = load_data("digits")
-    some, more = real_pictures(data, "training", 40), real_pictures(data, "training", 60)
+    some, more, all_of_them = (chosen_pictures("digits", "training", count) for count in (40, 60, 1500))
     assert torch.equal(some, more[:40])
-    assert len(real_pictures(data, "training", 1500)) == 1500
+    seen = {picture.numpy().tobytes() for picture in all_of_them}
+    assert sum(picture.numpy().tobytes() in seen for picture in chosen_pictures("digits", "test", 297)) < 5
     with pytest.raises(ValueError, match="there are 297 test pictures to compare with, asked for 298"):
-        real_pictures(data, "test", 298)
+        chosen_pictures("digits", "test", 298)
 
 
 def test_features_of_real_pictures_are_read_once(monkeypatch, tmp_path):
@@ -248,13 +246,11 @@ def test_features_of_real_pictures_are_read_once(monkeypatch, tmp_path):
 def test_real_digits_are_nearer_to_real_digits_than_noise_is(monkeypatch, tmp_path):
     there(FID_2015), there(SLIM)
     pytest.importorskip("sklearn")
-    from evonorm.data import load_data
-
     for weights in (FID_2015, SLIM):
         (tmp_path / weights.kept).symlink_to(weights.path)
     monkeypatch.setenv("EVONORM_DATA", str(tmp_path))
     scores = Scores("digits", ScoreSettings(60, 60, "bfloat16"))
-    real = scores.measures([real_pictures(load_data("digits"), "test", 60)])
+    real = scores.measures([chosen_pictures("digits", "test", 60)])
     noise = scores.measures([torch.randint(256, (60, 3, 32, 32)).byte()])
     assert [each.name for each in real] == [
         "FID (60 v 60, bfloat16, TF1 resize)",
