@@ -23,7 +23,7 @@ from evonorm.tasks.gan.sampling import (
 )
 from evonorm.tasks.gan.scores import Scores, ScoreSettings
 from evonorm.tasks.gan.sheet import sheet_png
-from evonorm.training import TASKS, Losses, Measure, TaskEntry, TrainingRecipe, Turn
+from evonorm.training import TASKS, Losses, Measure, TaskEntry, TrainingRecipe, Turn, rank
 
 NETS = ("generator", "discriminator")
 COLUMNS = 8  # of a sheet
@@ -151,7 +151,7 @@ class GanTask:
         )
 
     def _keep(self, step: int) -> None:
-        if not self.settings.keep or self.stored_at == step:  # the averaged weights are measured first and decide
+        if not self.settings.keep or rank() != 0 or self.stored_at == step:  # averaged weights come first and decide
             return
         folder, origin = Path(self.settings.keep), self.origin(step)
         latents = one_of_each(COLUMNS, min(self.data.classes, MOST_ROWS), seed_from(self.seed, SHEET))
