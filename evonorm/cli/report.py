@@ -10,7 +10,7 @@ from evonorm.foundation import needs
 from evonorm.graph import CATALOG, graph_of
 from evonorm.journal import find_run, run_names
 from evonorm.pictures import graph_svg, png_of, why_no_png
-from evonorm.report import layer_page, response_figure, write_report
+from evonorm.report import kept_trainings_at, layer_page, response_figure, write_report, write_training_report
 
 console = Console()
 
@@ -40,16 +40,27 @@ def draw(
 
 
 def report(
-    name: Annotated[str, typer.Argument(help="the run's name")],
+    name: Annotated[str, typer.Argument(help="a run's name, or a folder or .jsonl file of kept trainings")],
     against: Annotated[str | None, typer.Option(help="another run, e.g. a random search, for the progress")] = None,
-    out: Annotated[Path | None, typer.Option(help="folder to write to; by default runs/NAME/report")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="folder to write to; by default `report` beside what is shown")
+    ] = None,
     runs: Runs = Path("runs"),
 ) -> None:
-    """Writes a run's report: one HTML file that works offline, its figures as SVG and PNG, and their data as CSV.
+    """Writes the report of a search or of trainings: one HTML file that works offline, its figures as SVG and PNG, and
+    their data as CSV.
 
     Example: evonorm report first --against random-first
+
+    Example: evonorm report runs/train
     """
-    path = write_report(runs, name, out, against)
+    trainings = None if name in run_names(runs) else kept_trainings_at(runs, name)
+    if trainings is None:
+        path = write_report(runs, name, out, against)
+    elif against is None:
+        path = write_training_report(trainings, out)
+    else:
+        raise ValueError(f"--against compares searches, and {name} holds trainings. Leave it out.")
     console.print(f"wrote {path} and {path.parent / 'figures'}", highlight=False, markup=False, soft_wrap=True)
     if (reason := why_no_png()) is not None:
         console.print(f"without PNG files: {reason}", highlight=False, markup=False, soft_wrap=True)

@@ -19,6 +19,7 @@ from evonorm.cli.bench import add_bench_command
 from evonorm.cli.calibrate import add_calibrate_command
 from evonorm.cli.plugins import add_plugins_command
 from evonorm.cli.report import add_report_commands
+from evonorm.cli.rerank import add_rerank_command
 from evonorm.cli.sample import add_sample_command
 from evonorm.cli.search import Changes, add_commands
 from evonorm.cli.train import add_train_command
@@ -57,6 +58,7 @@ add_report_commands(app)
 add_calibrate_command(app)
 add_bench_command(app)
 add_train_command(app)
+add_rerank_command(app)
 add_sample_command(app)
 add_plugins_command(app)
 

@@ -1,5 +1,6 @@
 """`evonorm train`: a layer in a task, to the end of a recipe."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -58,6 +59,8 @@ def train_layers(
         if rank() == 0:
             _print(found, f"{recipe}{f' ({variant})' if variant else ''}")
             console.print(f"kept in {kept.path}", highlight=False, soft_wrap=True)
+            command = shlex.join(["evonorm", "report", str(keep)])
+            console.print(f"{command} draws the curves", highlight=False, markup=False, soft_wrap=True)
 
 
 def _print(found: dict[tuple[str, int], Trained], title: str) -> None:

@@ -9,12 +9,16 @@ from evonorm.training import TASKS, TaskEntry, TrainingRecipe
 
 @dataclass(frozen=True)
 class AnchorSettings:
-    """Which net on which pictures; the defaults are the paper's (appendix "Proxy Task and Anchor Architectures")."""
+    """Which net on which pictures; the defaults are the paper's (appendix "Proxy Task and Anchor Architectures").
+
+    `moment_batches` above 0 measures with moments estimated anew over so many training batches instead of moving ones.
+    """
 
     anchor: str = "resnet50-cifar"
     data: str = "cifar10"
     validation_images: int = 5000
     validation_batch_size: int = 512
+    moment_batches: int = 0
 
     def fitness(self, training: TrainingRecipe) -> FitnessRecipe:
         """The same as a protocol with one net, which also checks every value."""
@@ -23,6 +27,8 @@ class AnchorSettings:
             anchors=(self.anchor,),
             validation_images=self.validation_images,
             validation_batch_size=self.validation_batch_size,
+            moments="reestimated" if self.moment_batches else "moving",
+            moment_batches=self.moment_batches or 1,
             quality=QualityRecipe(steps=1),
             training=training,
         )

@@ -19,8 +19,6 @@ from typing import Any
 Question = Mapping[str, Any]  # everything that decides the answer, JSON-able
 Listener = Callable[[str, int], None]  # is told, before work begins, what is known, and how many answers are not
 
-FILE = "outcomes.jsonl"
-
 
 class KeptResults:
     """The results in a file, or in `outcomes.jsonl` of a folder; neither need exist.
@@ -28,10 +26,12 @@ class KeptResults:
     `origin` says of everything that is kept from now on where it comes from.
     """
 
+    FILE = "outcomes.jsonl"
+
     def __init__(
         self, place: Path, origin: Mapping[str, Any] | None = None, listener: Listener = lambda *_: None
     ) -> None:
-        self.path = place if place.suffix == ".jsonl" else place / FILE
+        self.path = place if place.suffix == ".jsonl" else place / self.FILE
         self.origin, self.listener = dict(origin or {}), listener
         self._records: dict[str, dict[str, Any]] = {}
         self._read_until = 0
@@ -59,6 +59,12 @@ class KeptResults:
         """Every result with its question and origin, in the order in which the questions came up."""
         self._read_on()
         return iter(list(self._records.values()))
+
+    def unfinished(self) -> int:
+        """How many questions without an answer have something to go on from."""
+        self._read_on()
+        folders = self._unfinished.iterdir() if self._unfinished.is_dir() else ()
+        return sum(folder.name not in self._records for folder in folders)
 
     def expect(self, questions: Sequence[Question], what: str) -> None:
         """Before work begins: tells the listener, so that nobody takes what was kept for what was just computed."""

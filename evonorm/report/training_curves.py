@@ -31,7 +31,7 @@ def _figures(where: tuple[str, ...], kind: str, labelled: Sequence[tuple[str, Se
         ("loss", "Training loss", "cross-entropy (nats)", _losses),
     ):
         curves = [(label, [curve for stage in stages if (curve := curve_of(stage))]) for label, stages in labelled]
-        lines = [_mean(label, several) for label, several in curves if several]
+        lines = [mean_line(label, several) for label, several in curves if several]
         if lines:
             title = " on ".join((what, *where))
             svg = line_chart(title, lines, Axes("training step", unit, x_whole=True))
@@ -54,8 +54,12 @@ def _losses(stage: Stage) -> list[tuple[float, float]]:
     return [(last * place / (len(losses) - 1), loss) for place, loss in enumerate(losses)]
 
 
-def _mean(label: str, curves: Sequence[Sequence[tuple[float, float]]]) -> Line:
-    steps = [step for step, _ in max(curves, key=len)]
+def mean_line(label: str, curves: Sequence[Sequence[tuple[float, float]]], band: bool = False) -> Line:
+    """The mean of those curves that came as far as the longest, in a band from the lowest to the highest if wanted."""
+    steps = [step for step, _ in max(curves, key=lambda curve: (curve[-1][0], len(curve)))]
     whole = [curve for curve in curves if [step for step, _ in curve] == steps]
-    means = [sum(points) / len(points) for points in zip(*([y for _, y in curve] for curve in whole), strict=True)]
-    return Line(label, steps, means)
+    values = list(zip(*([y for _, y in curve] for curve in whole), strict=True))
+    means = [sum(points) / len(points) for points in values]
+    if not band or len(whole) == 1:
+        return Line(label, steps, means)
+    return Line(label, steps, means, [min(points) for points in values], [max(points) for points in values])

@@ -4,7 +4,8 @@ Read `run_search.py` first, then `driver.py`, the loop of a search. `recipe.py` 
 (`recipe_file.py` finds and changes it, `settings.py` reads tables into dataclasses, `budget.py` bounds it).
 `evaluation_task.py` is what a worker runs for a candidate, `references.py` what named layers took, `surroundings.py`
 where a result comes from. `evaluate_layer.py` judges a person's idea, `verdicts.py` tells what the tests say of every
-layer, `train_layer.py` trains a layer in any task by a `task_recipe.py`. `calibrate.py`, `calibration_tables.py` and
+layer. `train_layer.py` trains a layer in any task by a `task_recipe.py`, `train_list.py` many of them, and `rerank.py`
+the best of a search; `work_list.py` takes lists through workers. `calibrate.py`, `calibration_tables.py` and
 `rank_correlation.py` ask whether cheap stages order layers as expensive ones do, on `known_layers.py`;
 `layer_timing.py`, on `timing.py`, times layers.
 """
@@ -52,6 +53,11 @@ from evonorm.runner.rank_correlation import spearman as spearman
 from evonorm.runner.recipe import Recipe as Recipe
 from evonorm.runner.recipe import load_recipe as load_recipe
 from evonorm.runner.recipe_file import all_changes as all_changes
+from evonorm.runner.rerank import Reranked as Reranked
+from evonorm.runner.rerank import Rivals as Rivals
+from evonorm.runner.rerank import rerank as rerank
+from evonorm.runner.rerank import rerank_recipes as rerank_recipes
+from evonorm.runner.rerank import rivals_of as rivals_of
 from evonorm.runner.run_search import resume_search as resume_search
 from evonorm.runner.run_search import start_search as start_search
 from evonorm.runner.run_search import stored_recipe as stored_recipe
@@ -68,6 +74,9 @@ from evonorm.runner.task_recipe import variants_of as variants_of
 from evonorm.runner.train_layer import Trained as Trained
 from evonorm.runner.train_layer import train as train
 from evonorm.runner.train_layer import trained_from as trained_from
+from evonorm.runner.train_list import Found as Found
+from evonorm.runner.train_list import Training as Training
+from evonorm.runner.train_list import train_all as train_all
 from evonorm.runner.verdicts import Verdict as Verdict
 from evonorm.runner.verdicts import distinct_layers as distinct_layers
 from evonorm.runner.verdicts import find_verdicts as find_verdicts

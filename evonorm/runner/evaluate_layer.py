@@ -27,7 +27,8 @@ from evonorm.layers import create_layer
 from evonorm.runner.evaluation_task import LAYER_TASK, outcome_of
 from evonorm.runner.recipe_file import read_recipe_file
 from evonorm.runner.settings import changed_settings, read_settings, settings_to_table
-from evonorm.workers import ProcessWorkers, Task, WorkerNote
+from evonorm.runner.work_list import work_through
+from evonorm.workers import Announced, ProcessWorkers, Task
 
 Watch = Callable[[str, int, Progress | None], None]  # layer, seed, where it is; None when it is done
 
@@ -119,20 +120,15 @@ def _in_workers(jobs: Jobs, number: int, watch: Watch) -> Iterator[tuple[Evaluat
     if not jobs:
         return
     every = list(jobs)
+    tasks = [Task(index, LAYER_TASK, _arguments(job, jobs[job])) for index, job in enumerate(every)]
+
+    def on_stage(task: int, stage: Announced) -> None:
+        watch(every[task].layer, every[task].seed, progress_from_json(stage))
+
     workers = ProcessWorkers(min(number, len(every)), threads=every[0].recipe.threads)
     with contextlib.closing(workers):
-        for index, job in enumerate(every):
-            workers.submit(Task(index, LAYER_TASK, _arguments(job, jobs[job])))
-        left = set(range(len(every)))
-        while left:
-            for report in workers.wait(0.5):
-                if isinstance(report, WorkerNote):
-                    if report.kind == "stage":
-                        job = every[report.details["task"]]
-                        watch(job.layer, job.seed, progress_from_json(report.details["stage"]))
-                    continue
-                left.remove(report.task)
-                yield every[report.task], outcome_of(report)
+        for report in work_through(tasks, workers, on_stage):
+            yield every[report.task], outcome_of(report)
 
 
 def _arguments(job: Evaluation, place: Path | None) -> dict[str, Any]:

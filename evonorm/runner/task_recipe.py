@@ -61,10 +61,14 @@ def load_task_recipe(path: Path, changes: Sequence[str] = (), variant: str | Non
             raise unknown_name(f"variant of {path}", variant, tuple(variants))
         table = _merged(table, variants[variant])
     change_table(table, changes)
-    settings = table.pop("settings", {})
-    plain = read_settings(TaskRecipe, table, str(path))
-    chosen = read_settings(TASKS.find(plain.task).settings, settings, f"{path} [settings]")
-    return replace(plain, settings=chosen)
+    return task_recipe_from_table(table, str(path))
+
+
+def task_recipe_from_table(table: Mapping[str, Any], where: str) -> TaskRecipe:
+    """What a TOML file or another process says."""
+    plain = read_settings(TaskRecipe, {key: value for key, value in table.items() if key != "settings"}, where)
+    kind = TASKS.find(plain.task).settings
+    return replace(plain, settings=read_settings(kind, table.get("settings", {}), f"{where} [settings]"))
 
 
 def variants_of(path: Path) -> tuple[str, ...]:
@@ -77,6 +81,7 @@ def _merged(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
     merged = dict(table)
     for key, value in changes.items():
         inner = merged.get(key)
-        both = isinstance(inner, Mapping) and isinstance(value, Mapping)
-        merged[key] = _merged(inner, value) if both else value
+        if isinstance(inner, Mapping) and isinstance(value, Mapping):
+            value = _merged(inner, value)
+        merged[key] = value
     return merged

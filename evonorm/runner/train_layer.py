@@ -56,16 +56,21 @@ def train(
 
     Where several ranks train together, all of them call this, and the first one keeps what came of it.
     """
-    if layer not in layer_names():
-        graph_of(layer)
+    check_layer(layer)
     recipe = recipe.in_steps()
     question = recipe.question(layer)
     answer = word_of_the_first(lambda: kept.find(question))
     if answer is None:
-        answer = vars(_train(recipe, layer, kept.partial(question) / "run.pt", on_step, device))
+        answer = vars(train_from(kept.partial(question) / "run.pt", recipe, layer, on_step, device))
         if rank() == 0:
             kept.keep(question, answer)
     return trained_from(answer)
+
+
+def check_layer(layer: str) -> None:
+    """Raises where a name is unknown or a formula cannot be read."""
+    if layer not in layer_names():
+        graph_of(layer)
 
 
 def trained_from(answer: dict[str, Any]) -> Trained:
@@ -74,13 +79,14 @@ def trained_from(answer: dict[str, Any]) -> Trained:
     return Trained(**{**answer, "losses": tuple(answer["losses"]), "measured": measured})
 
 
-def _train(
+def train_from(
+    checkpoint: Path,
     recipe: TaskRecipe,
     layer: str,
-    checkpoint: Path,
     on_step: Callable[[TrainingRun], None],
-    device: torch.device | None,
+    device: torch.device | None = None,
 ) -> Trained:
+    """Trains by a recipe in steps, from the checkpoint on if there is one; nothing is kept but checkpoints."""
     keep_freed_memory()
     stored = Checkpoint(checkpoint)
 

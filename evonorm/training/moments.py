@@ -17,31 +17,34 @@ class WorkerMoments:
 
     def __init__(self, net: nn.Module, workers: int, keep: Literal["first", "averaged"]) -> None:
         self.net, self.workers, self.keep = net, workers, keep
-        self.before = self._copies() if workers > 1 and keep == "averaged" else {}
-        self.sums: dict[str, Tensor] = {}
+        self.before = self._copies()
+        self.kept: dict[str, Tensor] = {}  # the first worker's, or the sum over this rank's
 
     def after_worker(self, worker: int) -> None:
         if self.workers == 1:
             return
         if self.keep == "first":
-            if worker == 0:
-                self.sums = self._copies()
+            self.kept = self._copies() if worker == 0 else self.kept
             return
         for name, buffer in self._copies().items():
-            floating = buffer.is_floating_point()
-            self.sums[name] = self.sums[name] + buffer if floating and name in self.sums else buffer
+            counts = buffer.is_floating_point() and name in self.kept
+            self.kept[name] = self.kept[name] + buffer if counts else buffer
         self._put(self.before)
 
     def after_all(self) -> None:
         if self.workers == 1:
             return
         if self.keep == "averaged":
-            self.sums = {
+            self.kept = {
                 name: sum_over_ranks(total) / self.workers if total.is_floating_point() else total
-                for name, total in self.sums.items()
+                for name, total in self.kept.items()
             }
-        self._put(self.sums)  # "first": empty but on the first rank, whose buffers all ranks get next
+        self._put(self.kept)  # with "first" none but on the first rank, whose buffers all ranks get next
         share_buffers(self.net)
+
+    def undo(self) -> None:
+        """The buffers as they were before the turn."""
+        self._put(self.before)
 
     def _copies(self) -> dict[str, Tensor]:
         return {name: buffer.clone() for name, buffer in self.net.named_buffers()}

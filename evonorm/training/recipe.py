@@ -116,6 +116,16 @@ class TrainingRecipe:
         if self.schedule == "steps" and list(self.boundaries) != sorted(set(self.boundaries)):
             raise ValueError(f"boundaries must go up, got {list(self.boundaries)}.")
 
+    def lasting(self, epochs: float) -> "TrainingRecipe":
+        """The same schedule, drawn out or pressed together to another length; the official code does it likewise."""
+        if self.epochs is None:
+            raise ValueError("only a recipe that counts epochs can be given another number of them.")
+        share = epochs / self.epochs
+        boundaries = tuple(share * boundary for boundary in self.boundaries)
+        return replace(
+            self, epochs=epochs, warmup=share * self.warmup, boundaries=boundaries, period=share * self.period
+        )
+
     def in_steps(self, size: EpochSize) -> "TrainingRecipe":
         """The same for a task of this size: a length in steps, and the rate of its own number of images."""
         images = self.workers * size.images_per_worker

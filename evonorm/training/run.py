@@ -104,7 +104,7 @@ class TrainingRun:
         return budget is not None and word_of_the_first(lambda: self.seconds >= budget)
 
     def _step(self) -> bool:
-        """Every turn once; False, with the weights of that turn as they were, where a loss is not finite."""
+        """Every turn once; False, with weights and moments as before that turn, where a loss is not finite."""
         self.losses.append(0.0)
         self.parts = {}
         for number, turn in enumerate(self.task.turns):
@@ -131,6 +131,7 @@ class TrainingRun:
         loss = sum_over_ranks(torch.tensor(loss, dtype=torch.float64, device=self.device)).item()
         self.losses[-1] += loss
         if not math.isfinite(loss):
+            moments.undo()
             return False
         moments.after_all()
         sum_gradients(turn.net)

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from evonorm.cli import main
+from tests.report.kept_training import answer, keep, question
 from tests.report.synthetic_run import write_run
 
 
@@ -57,6 +58,22 @@ def test_report_of_a_run(run, tmp_path):
     write_run(tmp_path, "night", 30)
     assert run("report", "night", "--runs", tmp_path) == (0, "")
     assert (tmp_path / "night" / "report" / "report.html").exists()
+
+
+def test_report_of_trainings(run, tmp_path):
+    keep(tmp_path / "train", (question("evonorm-b0"), answer()))
+    assert run("report", tmp_path / "train", "--out", tmp_path / "out") == (0, "")
+    assert "Trainings in train" in (tmp_path / "out" / "report.html").read_text()
+    code, message = run("report", tmp_path / "train", "--against", "night")
+    assert code == 2
+    assert "--against compares searches" in message
+
+
+def test_a_search_goes_before_trainings_in_its_folder(run, tmp_path):
+    write_run(tmp_path, "night", 5)
+    keep(tmp_path / "night", (question("evonorm-b0"), answer()))
+    assert run("report", "night", "--runs", tmp_path) == (0, "")
+    assert "Run night" in (tmp_path / "night" / "report" / "report.html").read_text()
 
 
 def test_dashboard_on_a_taken_port(run, tmp_path):

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from evonorm.journal import Reader, leaderboard
-from evonorm.report import write_report
+from evonorm.report import write_report, write_training_report
+from tests.report.kept_training import answer, keep, question
 
 sync_playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright (pip install playwright)")
 
@@ -110,6 +111,18 @@ def test_the_report_opens_offline_at_any_width(runs, open_page, width, scheme):
     page = open_page(path.as_uri(), width, scheme)
     assert page.title() == "Run real"
     assert page.locator("svg.chart").count() > 8
+    check_fits(page, width)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_report_of_trainings_opens_offline_at_any_width(tmp_path, open_page, width, scheme):
+    layers = ("bn-relu", "evonorm-b0", "x / max(std_bwh(x), v1 * x + std_wh(x)) * sigmoid(v1 * x)")
+    file = keep(tmp_path, *((question(layer, seed), answer()) for layer in layers for seed in range(3)))
+    page = open_page(write_training_report(file).as_uri(), width, scheme)
+    for folded in page.locator("summary").all():
+        folded.click()
+    assert page.locator("svg.chart").count() == 3
     check_fits(page, width)
 
 

@@ -102,6 +102,9 @@ def test_what_unfinished_work_goes_on_from_ends_with_the_result(tmp_path):
         (place / "training.pt").write_bytes(b"weights")
     kept.keep(QUESTION, {"accuracy": 0.5})
     assert [path.name for path in mine.parent.iterdir()] == [others.name]
+    mine.mkdir()  # left behind by somebody who was killed between keeping and clearing up
+    assert kept.unfinished() == KeptResults(tmp_path).unfinished() == 1
+    mine.rmdir()
     kept.keep({**QUESTION, "seed": 1}, {"accuracy": 0.5})
     assert [path.name for path in tmp_path.iterdir()] == ["outcomes.jsonl"]
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import nn
 
+from evonorm.report import kept_trainings_at, write_training_report
 from evonorm.runner import kept_results, load_task_recipe, train
 from evonorm.training import TASKS, Measure, Turn, register_task
 
@@ -41,8 +42,16 @@ def test_a_shipped_recipe_trains_and_the_second_time_nothing_is_trained(tmp_path
     assert not list(tmp_path.glob("*.partial"))
 
 
+def test_an_anchor_can_be_measured_with_averaged_weights_and_fresh_moments(tmp_path):
+    chosen = ("training.average.decay=0.5", "settings.moment_batches=2")
+    moving, anew = (train(recipe(*chosen[:n]), "bn-relu", kept_results(tmp_path)).measured for n in (1, 2))
+    assert list(moving) == list(anew) == ["accuracy (averaged weights)", "accuracy"]
+    assert moving != anew
+
+
 KILLED = """
 from pathlib import Path
+from evonorm.report import kept_trainings_at, write_training_report
 from evonorm.runner import kept_results, load_task_recipe, train
 from evonorm.training import Checkpoint
 Checkpoint.SECONDS = 0.0
@@ -143,3 +152,11 @@ def test_the_command_line_trains_and_tells(tmp_path):
     assert "x / std_wh(x)" in done.stdout
     assert "accuracy" in done.stdout
     assert len((tmp_path / "outcomes.jsonl").read_text().splitlines()) == 2
+    assert done.stdout.splitlines()[-1] == f"evonorm report {tmp_path} draws the curves"
+    text = write_training_report(kept_trainings_at(Path("runs"), str(tmp_path))).read_text()
+    assert "2 trainings of 2 layers" in text
+    assert "resnet-nano, digits, 1 worker, 6 steps, 1 seed" in text
+    curve = (tmp_path / "report" / "figures" / "resnet-nano_accuracy.csv").read_text().splitlines()
+    assert [line.split(",")[:2] for line in curve[1:]] == [
+        [layer, step] for layer in ("bn-relu", "x / std_wh(x)") for step in ("3.0", "6.0")
+    ]

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from evonorm.data import load_data, whole_batches
-from evonorm.training import TrainingRecipe, TrainingRun, accuracy, load_checkpoint, save_checkpoint
+from evonorm.training import AverageRecipe, TrainingRecipe, TrainingRun, accuracy, load_checkpoint, save_checkpoint
 from tests.data.real_cifar10 import real_cifar10
 from tests.training import small_net, small_run
 
@@ -154,3 +154,74 @@ def test_the_model_is_trained_in_channels_last():
     run = small_run(load_data("digits"))
     assert isinstance(run, TrainingRun)
     assert run.task.model[4].weight.is_contiguous(memory_format=torch.channels_last)
+
+
+def test_the_average_is_measured_in_place_of_the_weights_and_leaves_them_alone():
+    recipe = TrainingRecipe(steps=6, validate_every=3, average=AverageRecipe(decay=0.5, ramp=False))
+    run = small_run(load_data("digits"), recipe)
+    expected = [value.clone() for value in (*run.task.model.parameters(), *run.task.model.buffers())]
+    floating = [value for value in expected if value.is_floating_point()]
+
+    def follow(run):
+        live = [v for v in (*run.task.model.parameters(), *run.task.model.buffers()) if v.is_floating_point()]
+        for mine, value in zip(floating, live, strict=True):
+            mine.copy_(0.5 * mine + 0.5 * value.detach())
+
+    run.advance(6, measure=True, on_step=follow)
+    torch.testing.assert_close(run.average.average, floating)
+    assert list(run.measured) == ["accuracy (averaged weights)", "accuracy"]
+    assert run.curve == run.measured["accuracy (averaged weights)"]
+    before = weights(run)
+    with run.average.in_their_place():
+        assert not torch.equal(weights(run), before)
+        assert accuracy(run.task.model, run.task.held_out()) == run.curve[-1][1]
+    assert torch.equal(weights(run), before)
+
+
+def test_an_average_that_starts_late_is_a_copy_until_then():
+    recipe = TrainingRecipe(steps=6, average=AverageRecipe(decay=0.9, start=4, ramp=False))
+    run = small_run(load_data("digits"), recipe)
+    run.advance(4)
+    first = run.task.model[0].weight.detach().clone()
+    assert torch.equal(run.average.average[0], first)
+    run.advance(5)
+    torch.testing.assert_close(run.average.average[0], 0.9 * first + 0.1 * run.task.model[0].weight.detach())
+
+
+def test_a_resumed_average_is_the_same(tmp_path):
+    data, recipe = load_data("digits"), TrainingRecipe(steps=6, validate_every=3, average=AverageRecipe(decay=0.9))
+    straight, broken, resumed = (small_run(data, recipe) for _ in range(3))
+    straight.advance(6, measure=True)
+    broken.advance(2)
+    save_checkpoint(broken, tmp_path / "run.pt")
+    load_checkpoint(resumed, tmp_path / "run.pt")
+    resumed.advance(6, measure=True)
+    assert all(map(torch.equal, resumed.average.average, straight.average.average))
+    assert resumed.measured == straight.measured
+
+
+def test_a_clipped_gradient_is_as_long_as_it_may_be():
+    """One step from momentum zero: the weights move by rate * (1 + momentum) * clipped gradient."""
+    recipe = TrainingRecipe(steps=1, weight_decay=0.0, clip=0.01, learning_rate=0.5, momentum=0.9)
+    run = small_run(load_data("digits"), recipe)
+    before = [weight.detach().clone() for weight in run.task.model.parameters()]
+    run.advance(1)
+    moved = torch.cat([(b - a.detach()).flatten() for a, b in zip(run.task.model.parameters(), before, strict=True)])
+    assert moved.norm().item() == pytest.approx(0.5 * 1.9 * 0.01, rel=1e-3)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_a_run_in_half_precision_learns_what_a_whole_one_learns(precision, tmp_path):
+    data = load_data("digits")
+    whole, half = (small_run(data, TrainingRecipe(steps=40, precision=each)) for each in ("float32", precision))
+    whole.advance(40)
+    half.advance(20)
+    save_checkpoint(half, tmp_path / "run.pt")
+    resumed = small_run(data, half.recipe)
+    load_checkpoint(resumed, tmp_path / "run.pt")
+    for run in (half, resumed):
+        run.advance(40)
+    assert half.losses == resumed.losses
+    assert half.losses != whole.losses
+    assert math.fsum(half.losses[-10:]) == pytest.approx(math.fsum(whole.losses[-10:]), rel=0.1)
+    assert next(half.task.model.parameters()).dtype == torch.float32

@@ -11,7 +11,7 @@ from evonorm.data.photos.settings import PictureSettings
 
 
 class PhotoBatches:
-    """`batch(step, worker)` gives uint8 pictures (n, 3, size, size), channels_last, and int64 labels (n,).
+    """`batch(step, worker)` gives uint8 pictures (n, 3, size, size) and int64 labels (n,).
 
     They are a pure function of (seed, step, worker), whatever the number of loaders and the order of calls. The photos
     come in an endless stream of permutations, and the workers of a step take consecutive parts of it.
@@ -77,11 +77,16 @@ class PhotoBatches:
     def _loaded(self, key: Key) -> Made:
         if self._loading is None:
             self._loading = loading(self._making, self._keys, self.loaders, persistent=True)
-        if self._ahead is None or key != self._next:
-            self._keys.start = key
-            self._ahead = iter(self._loading)  # the loaders stay, what they had made is thrown away
+        try:
+            if self._ahead is None or key != self._next:
+                self._keys.start = key
+                self._ahead = iter(self._loading)  # the loaders stay, what they had made is thrown away
+            made = next(self._ahead)
+        except BaseException:  # interrupted, or a loader was killed: what comes next begins with new ones
+            self.close()
+            raise
         self._next = self._keys.after(key)
-        return next(self._ahead)
+        return made
 
 
 class _Keys:

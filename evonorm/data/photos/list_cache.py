@@ -47,7 +47,7 @@ def list_path(root: Path, layout: str) -> Path:
 def kept_list(root: Path, layout: str) -> KeptList | None:
     """The kept list, if there is one, it is whole, and nothing has changed since."""
     try:
-        with np.load(list_path(root, layout)) as kept:
+        with list_path(root, layout).open("rb") as file, np.load(file) as kept:
             times = dict(zip(_words(kept["folders"]), kept["times"].tolist(), strict=True))
             if int(kept["version"]) != VERSION or any(_changed(root / path, then) for path, then in times.items()):
                 return None

@@ -20,7 +20,7 @@ class Made(NamedTuple):
     """A batch as it travels between processes.
 
     Attributes:
-        pictures: (n, 3, size, size) uint8, channels_last.
+        pictures: (n, 3, size, size) uint8.
         labels: (n,) int64.
         skipped: which photos could not be read.
         problem: why there is no batch, if there is none.
@@ -87,7 +87,7 @@ def _read(photos: Photos, index: int, settings: PictureSettings, skipped: list[i
 
 
 def _made(places: range, one: Callable[[int, list[int]], tuple[Tensor, int] | None], size: int) -> Made:
-    pictures = torch.empty(len(places), size, size, 3, dtype=torch.uint8).permute(0, 3, 1, 2)
+    pictures = torch.empty(len(places), 3, size, size, dtype=torch.uint8)
     labels: list[int] = []
     skipped: list[int] = []
     try:

@@ -98,10 +98,10 @@ def stratified_split(photos: Photos, share: float, seed: int) -> tuple[Photos, P
     """
     if not 0 < share < 1:
         raise ValueError(f"the share that is held out must lie between 0 and 1, got {share}.")
-    labels = photos.labels
+    labels, counts = np.unique(photos.labels, return_counts=True)
+    by_class = np.split(np.argsort(photos.labels, kind="stable"), counts.cumsum()[:-1])
     held = np.zeros(len(photos), bool)
-    for label in np.unique(labels).tolist():
-        members = np.flatnonzero(labels == label)
+    for label, members in zip(labels.tolist(), by_class, strict=True):
         count = min(max(int(len(members) * share + 0.5), 1), len(members) - 1)
         generator = torch.Generator().manual_seed(seed_from(seed, label))
         held[members[torch.randperm(len(members), generator=generator)[:count].numpy()]] = True

@@ -26,14 +26,18 @@ def legacy(part: Tensor, size: int, interpolation: Interpolation) -> Tensor:
     antialiasing. Bicubic values may lie outside 0 to 255.
     """
     taps = _cubic_taps if interpolation == "bicubic" else _linear_taps
-    for axis in (1, 2):
-        places, weights = taps(part.shape[axis], size)  # (taps, size) each
-        shape = (-1, 1) if axis == 1 else (1, -1)
-        values = [
-            part.index_select(axis, place) * weight.view(shape) for place, weight in zip(places, weights, strict=True)
-        ]
-        part = torch.stack(values).sum(0)
-    return part
+    rows = part.permute(1, 2, 0).float()  # (h, w, 3), as decoders leave it in memory
+    tall = _scaled_rows(rows, *taps(rows.shape[0], size))  # (size, w, 3)
+    columns = tall.transpose(0, 1).contiguous()
+    return _scaled_rows(columns, *taps(columns.shape[0], size)).permute(2, 1, 0)
+
+
+def _scaled_rows(rows: Tensor, places: Tensor, weights: Tensor) -> Tensor:
+    """Output row i is the sum of the rows `places[:, i]` with `weights[:, i]`; whole rows are quick to fetch."""
+    total = rows[places[0]] * weights[0].view(-1, 1, 1)
+    for place, weight in zip(places[1:], weights[1:], strict=True):
+        total.addcmul_(rows[place], weight.view(-1, 1, 1))
+    return total
 
 
 def _locations(length: int, size: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,6 +7,7 @@ width) uint8.
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from evonorm.data.photos.operations import FILL
@@ -46,12 +47,15 @@ def warped(picture: Tensor, across: Row, down: Row) -> Tensor:
     """Output pixel (x, y) is the one nearest to (across, down) of (x, y, 1)."""
     height, width = picture.shape[1:]
     x, y = torch.arange(width, dtype=torch.float32), torch.arange(height, dtype=torch.float32)[:, None]
-    column, row = (_nearest(of_x * x + of_y * y + constant) for of_x, of_y, constant in (across, down))  # (h, w)
-    inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
-    places = (row * width + column).where(inside, 0).long()
-    return picture.flatten(1)[:, places.flatten()].view(picture.shape).where(inside, FILL)
+    column, row = _nearest(x, y, across), _nearest(x, y, down)  # (h, w), or one axis of 1 where it does not matter
+    inside = ((column >= 0) & (column < width)) & ((row >= 0) & (row < height))
+    places = (row * width + column).where(inside, height * width).long()  # behind the last pixel comes a grey one
+    pixels = F.pad(picture.flatten(1), (0, 1), value=FILL)
+    return pixels.gather(1, places.flatten().expand(3, -1)).view(picture.shape)
 
 
-def _nearest(places: Tensor) -> Tensor:
+def _nearest(x: Tensor, y: Tensor, of: Row) -> Tensor:
     """Halves go away from zero, as in C."""
-    return (places + torch.copysign(torch.tensor(0.5), places)).trunc()
+    place = of[0] * x + of[1] * y if of[0] and of[1] else of[0] * x if of[0] else of[1] * y
+    place = place + of[2]
+    return (place + torch.copysign(torch.tensor(0.5), place)).trunc()

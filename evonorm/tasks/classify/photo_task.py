@@ -1,5 +1,6 @@
 """A layer in a classifier of photos, as the paper trains them on ImageNet (appendix "Implementation Details")."""
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -24,7 +25,17 @@ from evonorm.data import (
 from evonorm.foundation import seed_from
 from evonorm.layers import no_weight_decay
 from evonorm.models import create_model
-from evonorm.training import TASKS, Classification, EpochSize, TaskEntry, TrainingRecipe, my_workers, rank, ranks
+from evonorm.training import (
+    TASKS,
+    Classification,
+    EpochSize,
+    Measure,
+    TaskEntry,
+    TrainingRecipe,
+    my_workers,
+    rank,
+    ranks,
+)
 
 SPLIT_SEED = 0  # of the photos that are held out: the same ones whatever a training's own seed
 
@@ -103,7 +114,7 @@ class PhotoTask(Classification):
             torch.manual_seed(seed_from(seed, 0))
             classes = len(photos.folder.classes)
             model = create_model(settings.model, layer, num_classes=classes, width=settings.width)
-        self.settings, self.measured = settings, photos.measured
+        self.settings, self.measured, self.told = settings, photos.measured, 0
         self.pictures = PhotoBatches(
             photos.training,
             settings.pictures,
@@ -122,6 +133,13 @@ class PhotoTask(Classification):
             prepare=partial(normalized, mean=IMAGENET_MEAN, std=IMAGENET_STD),
             top5=True,
         )
+
+    def measure(self, step: int) -> tuple[Measure, ...]:
+        if self.pictures.skipped > self.told:
+            self.told = self.pictures.skipped
+            some = ", ".join(self.pictures.skipped_names()[:3])
+            warnings.warn(f"{self.told} photos could not be read and were skipped so far: {some} ...", stacklevel=2)
+        return super().measure(step)
 
     def _held_out(self) -> Iterator[tuple[Tensor, Tensor]]:
         """This rank's share, nothing padded."""
