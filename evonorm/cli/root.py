@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, groupby, repeat
 from operator import itemgetter
 from pathlib import Path
@@ -20,6 +21,7 @@ from evonorm.cli.detections import add_detections_command
 from evonorm.cli.plugins import add_plugins_command
 from evonorm.cli.report import add_report_commands
 from evonorm.cli.rerank import add_rerank_command
+from evonorm.cli.sample import add_sample_command
 from evonorm.cli.search import Changes, add_commands
 from evonorm.cli.train import add_train_command
 from evonorm.data import cifar10_path, get_cifar10, load_data
@@ -43,6 +45,7 @@ from evonorm.runner import (
     summary_rows,
     verdict_rows,
 )
+from evonorm.tasks import FID_2015, SLIM, get_weights
 
 app = typer.Typer(
     help="Search, train and ship normalization-activation layers.",
@@ -58,6 +61,7 @@ add_bench_command(app)
 add_train_command(app)
 add_detections_command(app)
 add_rerank_command(app)
+add_sample_command(app)
 add_plugins_command(app)
 
 
@@ -117,14 +121,18 @@ def _multiply_adds(count: int) -> str:
 
 @app.command()
 def data(
-    name: Annotated[str, typer.Argument(help="cifar10, or digits (comes with scikit-learn, nothing to get)")],
+    name: Annotated[
+        str, typer.Argument(help="cifar10, digits (comes with scikit-learn, nothing to get), or inception, for scores")
+    ],
     source: Annotated[
         Path | None, typer.Option("--from", help="a folder or archive that holds CIFAR-10, instead of the public ones")
     ] = None,
 ) -> None:
-    """Gets a data set once, checks it and keeps it; says where. A second call is instant.
+    """Gets a data set, or the weights of Inception, once, checks it and keeps it; says where. A second call is instant.
 
     Example: evonorm data cifar10
+
+    Example: evonorm data inception
 
     Example: evonorm data cifar10 --from ~/cifar-10-binary.tar.gz
     """
@@ -134,9 +142,20 @@ def data(
         console.print(f"{cifar10_path()} (from {origin})", highlight=False, soft_wrap=True)
     elif source is not None:
         raise ValueError("--from is for cifar10.")
+    elif name == "inception":
+        get_inception()
+        return
     found = load_data(name)
     sizes = f"{len(found.training)} training, {len(found.validation)} validation, {len(found.test)} test pictures"
     console.print(f"{found.name}: {sizes}", highlight=False)
+
+
+def get_inception() -> None:
+    """The weights that FID and KID look with, then those of the Inception score."""
+    for what, weights in (("FID and KID", FID_2015), ("the Inception score", SLIM)):
+        with _bars() as bars:
+            origin = get_weights(weights, partial(bars, f"Inception for {what}"))
+        console.print(f"{weights.path} (for {what}, from {origin})", highlight=False, soft_wrap=True)
 
 
 @app.command()

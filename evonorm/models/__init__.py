@@ -1,9 +1,10 @@
 """Where layers plug in: models with one hole, `layer(channels, nonlinearity=True)`, at every norm and activation.
 
-`classify/` has the classifiers and the anchors of a search, `detect/` the detectors. `create.py` makes any model by
-name, `hole.py` fills its positions; `convolution.py` and `initialization.py` are what all of them share.
-`forward_trace.py` runs a model on shapes alone; `cost.py`, with `layer_cost.py` for the layers and `tensorflow_cost.py`
-for the paper's way of counting detectors, counts and `drawing.py` draws from that.
+`classify/` has the classifiers and the anchors of a search, `detect/` the detectors, `gan/` generators with their
+discriminators. `create.py` makes any model by name, `hole.py` fills its positions; `convolution.py` and
+`initialization.py` are what several of them share. `forward_trace.py` runs a model on shapes alone; `cost.py`, with
+`layer_cost.py` for the layers and `tensorflow_cost.py` for the paper's way of counting detectors, counts and
+`drawing.py` draws from that.
 """
 
 from evonorm.models.classify.anchors import ANCHORS as ANCHORS
@@ -23,4 +24,9 @@ from evonorm.models.drawing import LEGEND as LEGEND
 from evonorm.models.drawing import draw_positions as draw_positions
 from evonorm.models.forward_trace import Trace as Trace
 from evonorm.models.forward_trace import trace_model as trace_model
+from evonorm.models.gan.biggan_deep import BigGANDeep as BigGANDeep
+from evonorm.models.gan.discriminator import Discriminator as Discriminator
+from evonorm.models.gan.generator import LATENT as LATENT
+from evonorm.models.gan.generator import Generator as Generator
+from evonorm.models.gan.spectral_norm import singular_values as singular_values
 from evonorm.models.hole import LayerHole as LayerHole

@@ -1,28 +1,37 @@
 """Models by name."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from evonorm.foundation import Register, check_plain_name
 from evonorm.graph import Graph
 from evonorm.models.classify import efficientnet, mnasnet, mobilenet_v2, resnet_v2
 from evonorm.models.classify.anchors import ANCHORS, OUR_ANCHORS, Anchor
 from evonorm.models.detect.variants import COCO_CLASSES, VARIANTS, build_detector
+from evonorm.models.gan.biggan_deep import ARCHITECTURES, Architecture, BigGANDeep, one_latent
 from evonorm.models.hole import LayerHole, ModelBuilder, fill_hole
+
+
+def one_image(image_size: int) -> tuple[Tensor, ...]:
+    """What a classifier is run on to count it."""
+    return (torch.zeros(1, 3, image_size, image_size),)
 
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """A named model: how to build it, and what it is meant for."""
+    """A named model: how to build it, what it is meant for, and what it is run on to count it."""
 
     build: ModelBuilder
     image_size: int = 224
     num_classes: int = 1000
     groups: int = 32
-    kind: Literal["classifier", "detector"] = "classifier"
+    kind: Literal["classifier", "detector", "gan"] = "classifier"
+    inputs: Callable[[int], tuple[Tensor, ...]] = one_image
 
 
 def _resnet(depth: int, layer: LayerHole, num_classes: int, width: float) -> nn.Module:
@@ -39,6 +48,18 @@ def _mnasnet(layer: LayerHole, num_classes: int, width: float) -> nn.Module:
 
 def _efficientnet(scale: efficientnet.CompoundScale, layer: LayerHole, num_classes: int, width: float) -> nn.Module:
     return efficientnet.efficientnet(efficientnet.trunk(scale, width), layer, num_classes)
+
+
+def _gan(architecture: Architecture) -> ModelEntry:
+    small = architecture.image_size < 128
+    return ModelEntry(
+        partial(BigGANDeep, architecture),
+        architecture.image_size,
+        num_classes=10 if small else 1000,
+        groups=16 if small else 32,  # four channels a group where 64 are the fewest
+        kind="gan",
+        inputs=partial(one_latent, architecture),
+    )
 
 
 def _model_of(anchor: Anchor) -> ModelEntry:
@@ -62,6 +83,7 @@ MODELS: Register[ModelEntry] = Register(
             )
             for name, each in VARIANTS.items()
         },
+        **{name: _gan(architecture) for name, architecture in ARCHITECTURES.items()},
     },
 )
 
@@ -114,7 +136,7 @@ def register_anchor(
 
 
 def model_names() -> list[str]:
-    """Every name that `create_model` knows: anchors, then ImageNet models, then detectors, then registered ones.
+    """Every name that `create_model` knows: anchors, ImageNet models, detectors, GANs, then registered ones.
 
     Example: "resnet50" in evonorm.model_names()
     """
@@ -133,18 +155,23 @@ def create_model(
     width: float = 1.0,
     groups: int | None = None,
 ) -> nn.Module:
-    """A model of images (N, 3, height, width) with `layer` at every normalization and activation.
+    """A model by name with `layer` at every normalization and activation.
 
     Arguments:
         name: one of `model_names()`.
         layer: a name of `layer_names()`, formula text, a Graph, or a callable (channels, nonlinearity=True) that
             returns a module.
-        num_classes: by default 1000, 10 for the anchors, and COCO's 91 with the background for detectors.
+        num_classes: by default 1000, 10 for the anchors and biggan-deep-cifar, and COCO's 91 with the background for
+            detectors.
         width: multiplies the channels that the name stands for; they are rounded to multiples of 8.
-        groups: for moments over (w,h,c/g); by default 32, and 4 for the small anchors. A callable decides itself.
+        groups: for moments over (w,h,c/g); by default 32, 4 for the small anchors, 16 for biggan-deep-cifar. A callable
+            decides itself.
 
-    Weights come from torch's global generator, as those of torch's own modules do. A classifier gives logits (N,
-    num_classes), a detector what torchvision's give: losses by name in training, else boxes, labels, scores and masks.
+    A classifier takes images (N, 3, height, width) and gives logits (N, num_classes); a detector gives what
+    torchvision's do: losses by name in training, else boxes, labels, scores and masks. A GAN, such as biggan-deep-128,
+    has a `generator`, from latent vectors (N, 128) and labels (N,) to images in -1 to 1, where the layer has a gain and
+    a bias per sample, and a `discriminator`, from images and labels to (N,). Weights come from torch's global
+    generator, as those of torch's own modules do.
 
     Raises ValueError for an unknown name (it says which is close) or impossible arguments, TypeError for a layer
     that is none of the four.

@@ -4,10 +4,13 @@ from itertools import groupby
 
 from evonorm.models.forward_trace import Trace, TraceStep
 
+NETS = {"generator": "G ", "discriminator": "D "}  # of a GAN
+
 LEGEND = """\
 [c] layer of c channels; (c) the same without nonlinearity; 3x3/2>c convolution with stride two to c channels, 2x2*2>c
 the same upwards; dw depthwise; SEc squeeze-excite with c inner channels; + sum with the block's input or with {...},
-the shortcut's convolution. Sizes are those of the map that leaves the line."""
+the shortcut's convolution. Sizes are those of the map that leaves the line. In a GAN, G is the generator, whose blocks
+have a gain and a bias per sample in each layer, D the discriminator; up and down change a map's size."""
 
 DETECTOR_PLACES = {
     "backbone.pyramid": "pyramid",
@@ -24,11 +27,14 @@ def draw_positions(trace: Trace) -> str:
     for (place, _), steps in groupby(trace.steps, key=line_of):
         found = list(steps)
         text, size = " ".join(map(step_text, found)), map_size(found)
-        if rows and place.startswith("block") and rows[-1][1:3] == (text, size):
+        if rows and "block" in place and rows[-1][1:3] == (text, size):
             rows[-1] = (*rows[-1][:3], rows[-1][3] + 1)
         else:
             rows.append((place, text, size, 1))
-    lines = [f"{place:<9} {size:>7}  {f'{times} x ' if times > 1 else ''}{text}" for place, text, size, times in rows]
+    wide = max(9, *(len(place) for place, *_ in rows))
+    lines = [
+        f"{place:<{wide}} {size:>7}  {f'{times} x ' if times > 1 else ''}{text}" for place, text, size, times in rows
+    ]
     title = f"{trace.model}, images of {trace.image_size}x{trace.image_size}, {len(trace.layers)} layers"
     return "\n".join([title, *lines])
 
@@ -48,10 +54,13 @@ def place_of(step: TraceStep) -> str:
     for start, place in DETECTOR_PLACES.items():
         if step.path.startswith(start):
             return place
-    first, *rest = step.path.removeprefix("backbone.").split(".")
+    net = NETS.get(step.path.split(".")[0], "")
+    first, *rest = step.path.removeprefix("backbone.").split(".")[1 if net else 0 :]
     if first == "blocks":
-        return f"block {int(rest[0]) + 1}"
-    return "stem" if first in ("stem", "stem_layer", "pool") else "head"
+        return f"{net}block {int(rest[0]) + 1}"
+    if first == "attention":
+        return f"{net}look"
+    return f"{net}stem" if first in ("stem", "stem_layer", "pool") else f"{net}head"
 
 
 def step_text(step: TraceStep) -> str:

@@ -13,6 +13,9 @@ from evonorm.models.classify.inverted_residual import InvertedResidual, SqueezeE
 from evonorm.models.classify.resnet_v2 import Bottleneck
 from evonorm.models.create import create_model, find_model
 from evonorm.models.detect.residual_blocks import Sum
+from evonorm.models.gan.attention import SelfAttention
+from evonorm.models.gan.discriminator import DiscriminatorBlock
+from evonorm.models.gan.generator import GeneratorBlock
 
 
 class Position(nn.Module):
@@ -20,9 +23,10 @@ class Position(nn.Module):
 
     def __init__(self, channels: int, nonlinearity: bool = True) -> None:
         super().__init__()
-        self.channels, self.nonlinearity = channels, nonlinearity
+        self.channels, self.nonlinearity, self.per_sample = channels, nonlinearity, False
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None) -> Tensor:
+        self.per_sample = weight is not None or bias is not None
         return x.clone()  # a tensor of its own: what follows must not look like what came before
 
 
@@ -30,14 +34,14 @@ class Position(nn.Module):
 class TraceStep:
     """One operation: what it is, where it sits in the model, what it gives out."""
 
-    kind: str  # "conv", "layer", "max-pool", "squeeze-excite", "sum", "dense"
+    kind: str  # "conv", "layer", "max-pool", "resize", "squeeze-excite", "sum", "dense"
     path: str  # of the module, such as blocks.3.reduce
     text: str
     channels: int
     height: int
     width: int
     nonlinearity: bool = True  # of a layer
-    behind_conv: bool = False  # whether a layer's input is the output of a convolution or a dense layer
+    behind_conv: bool = False  # whether a layer's input is what a convolution or dense layer gives, so that it may fold
     times: int = 1  # how often for one image: a detector's heads see many regions of it
     additions: int = 0  # of biases and sums, and the comparisons of a max-pool
 
@@ -61,15 +65,18 @@ def trace_model(name: str, image_size: int | None = None, num_classes: int | Non
     image_size = find_model(name).image_size if image_size is None else image_size
     with torch.device("meta"):
         model = create_model(name, Position, num_classes, width).eval()
-        images = torch.empty(1, 3, image_size, image_size)
+        inputs = find_model(name).inputs(image_size)
     recorder = Recorder()
     for path, module in model.named_modules():
         module.register_forward_hook(partial(recorder.record, path))
     # what a detector computes depends on what it sees, so it says itself what that is at most
     run = getattr(model, "on_shapes", model)
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        run(images)
+        run(*inputs)
     return Trace(name, image_size, tuple(recorder.steps), counter.get_total_flops() // 2)
+
+
+UNTOLD = (".squeeze", ".excite", ".gain", ".shift")  # parts of something that has a word of its own
 
 
 class Recorder:
@@ -81,17 +88,19 @@ class Recorder:
 
     def record(self, path: str, module: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> None:
         for kind, describe in DESCRIPTIONS.items():
-            if isinstance(module, kind) and not path.endswith((".squeeze", ".excite")):
+            if isinstance(module, kind) and not path.endswith(UNTOLD):
                 name, text = describe(module)
                 if isinstance(module, nn.Linear) and self.is_pooled(module.in_features):
                     text = f"pool {text}"
-                if name:
+                if name and not (name == "resize" and self.steps[-1].kind == name):  # the shortcut's comes along
                     self.steps.append(self.step(name, path, text, module, inputs, output))
         if isinstance(module, LINEAR):
             self.linear_outputs.append(output)
 
     def is_pooled(self, features: int) -> bool:
         """Whether what reaches a dense layer are means of the latest map and not all of its pixels."""
+        if not self.steps:
+            return False
         latest = self.steps[-1]
         return features == latest.channels and latest.height * latest.width > 1
 
@@ -107,7 +116,8 @@ class Recorder:
             height,
             width,
             nonlinearity=not isinstance(module, Position) or module.nonlinearity,
-            behind_conv=any(inputs[0] is each for each in self.linear_outputs),
+            behind_conv=any(inputs[0] is each for each in self.linear_outputs)
+            and not getattr(module, "per_sample", False),
             times=len(output),
             additions=output.numel() * additions_of(module, len(inputs)),
         )
@@ -151,5 +161,10 @@ DESCRIPTIONS: dict[type[nn.Module], Callable[[Any], tuple[str, str]]] = {
     Bottleneck: lambda _: ("sum", "+"),
     Sum: lambda each: ("sum", "+" if each.after_sum == "none" else f"+ {each.after_sum}"),
     InvertedResidual: describe_block,
+    GeneratorBlock: lambda _: ("sum", "+"),
+    DiscriminatorBlock: lambda _: ("sum", "+"),
+    SelfAttention: lambda _: ("sum", "attention +"),
+    nn.Upsample: lambda _: ("resize", "up"),
+    nn.AvgPool2d: lambda _: ("resize", "down"),
     nn.Linear: lambda dense: ("dense", f"dense>{dense.out_features}"),
 }

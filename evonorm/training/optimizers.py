@@ -23,9 +23,15 @@ def tensorflow_rmsprop(groups: Groups, recipe: TrainingRecipe) -> torch.optim.Op
     return RMSpropTF(groups, lr=recipe.learning_rate, alpha=recipe.decay, eps=recipe.epsilon, momentum=recipe.momentum)
 
 
+def adam(groups: Groups, recipe: TrainingRecipe) -> torch.optim.Optimizer:
+    betas = float(recipe.momentum), recipe.decay
+    return torch.optim.Adam(groups, lr=recipe.learning_rate, betas=betas, eps=recipe.epsilon, fused=True)
+
+
 OPTIMIZERS: dict[str, Callable[[Groups, TrainingRecipe], torch.optim.Optimizer]] = {
     "nesterov": nesterov_sgd,
     "rmsprop": tensorflow_rmsprop,
+    "adam": adam,
 }
 
 

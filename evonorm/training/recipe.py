@@ -54,7 +54,7 @@ class TrainingRecipe:
         steps: of training; the EvoNorm-S experiment has 5000 with the cosine schedule.
         epochs: the length as passes over the training data, in place of steps. Then `warmup`, `boundaries`, `period`
             and `validate_every` are in epochs too; otherwise they are in steps.
-        optimizer: "nesterov" is SGD with Nesterov momentum, "rmsprop" is RMSprop as TensorFlow has it.
+        optimizer: "nesterov" is SGD with Nesterov momentum, "rmsprop" is RMSprop as TensorFlow has it, "adam" is Adam.
         workers: logical ones, each with a batch and batch moments of its own, whose gradients are averaged: so many
             devices, or fewer that take them in turn.
         worker_moments: the moving moments are the "first" worker's, as one replica's are in the paper's code, or
@@ -64,7 +64,8 @@ class TrainingRecipe:
         warmup: the rate grows from 0 over so long, and the schedule goes on as if it had been there from the start.
         learning_rate: of the step, or, where `rate_images` is given, of a step of so many images over all workers: the
             rate is scaled linearly to the images that a step has.
-        momentum, decay, epsilon: of the optimizer; decay (of the squared gradients) and epsilon are for RMSprop.
+        momentum, decay, epsilon: of the optimizer; decay (of the squared gradients) and epsilon are for RMSprop and
+            Adam, whose first beta is the momentum and may be 0.
         weight_decay: on every parameter but those of normalization layers, as in the official code.
         clip: largest norm of a turn's gradient; 0 does not clip. The paper's recipes do not.
         precision: "bfloat16" and "float16" run under autocast, the latter with a scaled loss.
@@ -76,7 +77,7 @@ class TrainingRecipe:
 
     steps: int = 2000
     epochs: float | None = None
-    optimizer: Literal["nesterov", "rmsprop"] = "nesterov"
+    optimizer: Literal["nesterov", "rmsprop", "adam"] = "nesterov"
     workers: int = 1
     worker_moments: Literal["first", "averaged"] = "first"
     schedule: Literal["constant", "cosine", "steps", "exponential"] = "constant"
@@ -105,9 +106,10 @@ class TrainingRecipe:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ValueError(f"{name} must be positive, got {value}.")
-        for name in ("momentum", "decay"):
-            if not 0 < getattr(self, name) < 1:
-                raise ValueError(f"{name} must lie between 0 and 1 (Nesterov needs one), got {getattr(self, name)}.")
+        if not 0 < self.decay < 1:
+            raise ValueError(f"decay must lie between 0 and 1, got {self.decay}.")
+        if not 0 < self.momentum < 1 and (self.optimizer, self.momentum) != ("adam", 0):
+            raise ValueError(f"momentum must lie between 0 and 1 (Nesterov needs one), got {self.momentum}.")
         for name in ("weight_decay", "clip", "warmup", "validate_every"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}.")

