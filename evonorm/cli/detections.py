@@ -24,13 +24,13 @@ def show_detections(
     data: Annotated[Path | None, typer.Option(help="the COCO folder")] = None,
     pictures: Annotated[int, typer.Option(min=1, help="how many, of those that the recipe measures on")] = 8,
     least_score: Annotated[float, typer.Option(min=0, max=1, help="of an object that is drawn")] = 0.5,
-    keep: Annotated[Path, typer.Option(help="where the training keeps its checkpoint")] = Path("runs/train"),
+    keep: Annotated[Path, typer.Option(help="where the training keeps its weights")] = Path("runs/train"),
     changes: Changes = None,
 ) -> None:
-    """Draws boxes, masks and class names that a detector finds, from a training's latest checkpoint.
+    """Draws boxes, masks and class names that a detector finds, with the weights of a training.
 
-    The training may still go on. For pictures of every measurement, also of the last one, train with --set
-    settings.drawings=FOLDER.
+    The training may still go on: then those of its latest checkpoint. For pictures of every measurement train with
+    --set settings.drawings=FOLDER.
 
     Example: evonorm show-detections coco/tiny seen --layer evonorm-s0 --data COCO
     """

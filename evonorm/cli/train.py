@@ -50,15 +50,22 @@ def train_layers(
     changed = [*(changes or []), *([f"settings.data={data.absolute()}"] if data else [])]
     first = load_task_recipe(recipe, changed, variant)
     found: dict[tuple[str, int], Trained] = {}
+    weights: dict[tuple[str, int], Path] = {}
     with torchrun_ranks() as device:
         for seed in range(first.seed, first.seed + seeds):
             mine = load_task_recipe(recipe, [*changed, f"seed={seed}"], variant).in_steps()
             for each in layer:
                 with shown(f"{each}, seed {seed}", mine) as on_step:
                     found[each, seed] = train(mine, each, kept, on_step, device)
+                weights[each, seed] = kept.weights(mine.question(each))
         if rank() == 0:
             _print(found, f"{recipe}{f' ({variant})' if variant else ''}")
             console.print(f"kept in {kept.path}", highlight=False, soft_wrap=True)
+            for (each, seed), path in weights.items():
+                if path.exists():
+                    console.print(
+                        f"weights of {each}, seed {seed}: {path}", highlight=False, markup=False, soft_wrap=True
+                    )
             command = shlex.join(["evonorm", "report", str(keep)])
             console.print(f"{command} draws the curves", highlight=False, markup=False, soft_wrap=True)
 

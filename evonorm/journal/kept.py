@@ -55,6 +55,10 @@ class KeptResults:
         """The folder for what unfinished work on this question goes on from; nobody has made it yet."""
         return self._unfinished / key_of(question)
 
+    def weights(self, question: Question) -> Path:
+        """The file for the weights that a training ended with; whoever trains decides whether there is one."""
+        return self.path.with_name(f"{self.path.name}.weights") / f"{key_of(question)}.pt"
+
     def records(self) -> Iterator[dict[str, Any]]:
         """Every result with its question and origin, in the order in which the questions came up."""
         self._read_on()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evonorm.journal import Question
+from evonorm.report.measures import ShownMeasure
 
 REFERENCE = "bn-relu"  # that others are compared with
 
@@ -25,6 +26,7 @@ class KeptTraining:
     measured: dict[str, Curve]
     losses: list[float]
     loss_every: int
+    falling: frozenset[str]  # measures of which less is better
 
     def last(self, measure: str) -> float | None:
         """The last value of a measure, if it was ever taken."""
@@ -48,9 +50,11 @@ class Setup:
         return sorted(dict.fromkeys(each.layer for each in self.trainings), key=lambda layer: layer != REFERENCE)
 
     @property
-    def measures(self) -> list[str]:
+    def measures(self) -> list[ShownMeasure]:
         """Of all trainings, the one that decides first."""
-        return list(dict.fromkeys(name for each in self.trainings for name in each.measured))
+        falling = {name for each in self.trainings for name in each.falling}
+        names = dict.fromkeys(name for each in self.trainings for name in each.measured)
+        return [ShownMeasure(name, name not in falling) for name in names]
 
     def of(self, layer: str) -> list[KeptTraining]:
         """A training a seed."""
@@ -88,4 +92,5 @@ def _training(question: Question, answer: Mapping[str, Any]) -> KeptTraining:
         measured={name: [(step, value) for step, value in curve] for name, curve in measured.items()},
         losses=list(answer.get("losses", ())),
         loss_every=int(answer.get("loss_every", 1)),
+        falling=frozenset(answer.get("falling", ())),
     )

@@ -35,7 +35,7 @@ class SetupCurves:
 def curves_of_setup(setup: Setup, layers: Sequence[str], labels: Mapping[str, str], name: str) -> SetupCurves:
     """Lines in the order of `layers`, under their labels; the names of files begin with `name`."""
     measured = []
-    for measure in map(ShownMeasure, setup.measures):
+    for measure in setup.measures:
         lines = _lines(setup, {layer: labels[layer] for layer in layers}, measure)
         unit = PERCENT if measure.percent else measure.name[:LONGEST_UNIT]
         measured.append(_charts(file_name(name, measure.name), measure.title, unit, lines, setup))

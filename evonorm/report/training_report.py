@@ -81,7 +81,7 @@ def setup_sections(setups: Sequence[Setup]) -> list[SetupSection]:
         name = file_name(model_of(setup), *(str(k) for k in (names[model_of(setup)],) if k > 1))
         rows = training_rows(setup, labels)
         curves = curves_of_setup(setup, [row.layer for row in rows], labels, name)
-        measures = [ShownMeasure(measure) for measure in setup.measures]
+        measures = setup.measures
         found.append(SetupSection(name, title, rows, measures, curves, all_settings(setup)))
     return found
 

@@ -56,10 +56,10 @@ def labels_of(layers: Sequence[str]) -> dict[str, str]:
 
 
 def training_rows(setup: Setup, labels: Mapping[str, str]) -> list[TrainingRow]:
-    """The reference, then the others by the measure that decides, the best first where its name says what that is."""
-    measures = [ShownMeasure(name) for name in setup.measures]
+    """The reference, then the others by the measure that decides, the best first."""
+    measures = setup.measures
     rows = [_row(setup, layer, labels[layer], measures) for layer in setup.layers]
-    if measures and measures[0].more_is_better is not None:
+    if measures:
         sign = -1 if measures[0].more_is_better else 1
         rows.sort(key=lambda row: (row.layer != REFERENCE, _sorting(row.cells[0].value, sign)))
     return rows
@@ -111,7 +111,7 @@ def _usable(measure: ShownMeasure, trainings: Sequence[KeptTraining]) -> dict[in
 
 
 def _verdict(measure: ShownMeasure, against: Estimate | None) -> str:
-    if against is None or not against.excludes_zero or measure.more_is_better is None:
+    if against is None or not against.excludes_zero:
         return ""
     return "better" if (against.mean > 0) == measure.more_is_better else "worse"
 

@@ -14,7 +14,15 @@ from evonorm.graph import graph_of
 from evonorm.journal import KeptResults
 from evonorm.layers import layer_names
 from evonorm.runner.task_recipe import TaskRecipe
-from evonorm.training import TASKS, Checkpoint, TrainingRun, keep_freed_memory, rank, word_of_the_first
+from evonorm.training import (
+    TASKS,
+    Checkpoint,
+    TrainingRun,
+    keep_freed_memory,
+    rank,
+    save_weights,
+    word_of_the_first,
+)
 
 MOST_LOSSES = 1000  # points of a kept loss curve
 
@@ -29,6 +37,7 @@ class Trained:
         measured: the curve of every measure as (step, value), the first of which decides. A run that ended early has
             been measured where it ended.
         losses: the curve of the training loss, each point the mean over `loss_every` steps.
+        falling: names of the measures of which less is better.
     """
 
     ending: str
@@ -38,6 +47,7 @@ class Trained:
     losses: tuple[float, ...]
     loss_every: int = 1
     waited: float = 0.0
+    falling: tuple[str, ...] = ()
 
     @property
     def result(self) -> float:
@@ -54,14 +64,16 @@ def train(
 ) -> Trained:
     """Trains, or finds what was trained before. A stopped training goes on from its last checkpoint.
 
-    Where several ranks train together, all of them call this, and the first one keeps what came of it.
+    Where several ranks train together, all of them call this, and the first one keeps what came of it. The weights
+    that it ended with, averaged where the recipe averages, are in `kept.weights(question)`.
     """
     check_layer(layer)
     recipe = recipe.in_steps()
     question = recipe.question(layer)
     answer = word_of_the_first(lambda: kept.find(question))
     if answer is None:
-        answer = vars(train_from(kept.partial(question) / "run.pt", recipe, layer, on_step, device))
+        place, weights = kept.partial(question) / "run.pt", kept.weights(question)
+        answer = vars(train_from(place, recipe, layer, on_step, device, weights))
         if rank() == 0:
             kept.keep(question, answer)
     return trained_from(answer)
@@ -76,7 +88,8 @@ def check_layer(layer: str) -> None:
 def trained_from(answer: dict[str, Any]) -> Trained:
     """What was kept, as a value again."""
     measured = {name: [(step, value) for step, value in curve] for name, curve in answer["measured"].items()}
-    return Trained(**{**answer, "losses": tuple(answer["losses"]), "measured": measured})
+    several = {name: tuple(answer.get(name, ())) for name in ("losses", "falling")}
+    return Trained(**{**answer, **several, "measured": measured})
 
 
 def train_from(
@@ -85,8 +98,9 @@ def train_from(
     layer: str,
     on_step: Callable[[TrainingRun], None],
     device: torch.device | None = None,
+    weights: Path | None = None,
 ) -> Trained:
-    """Trains by a recipe in steps, from the checkpoint on if there is one; nothing is kept but checkpoints."""
+    """Trains by a recipe in steps, from the checkpoint on if there is one; the last weights stay if a file is named."""
     keep_freed_memory()
     stored = Checkpoint(checkpoint)
 
@@ -101,9 +115,18 @@ def train_from(
         ending = run.advance(recipe.training.steps, measure=True, on_step=after_step)
         if not run.curve or run.curve[-1][0] != run.step:
             run.measure()
+        if weights is not None and rank() == 0:
+            save_weights(run, weights)
     every = math.ceil(len(run.losses) / MOST_LOSSES)
     return Trained(
-        ending, run.step, round(run.seconds, 3), run.measured, _thinned(run.losses, every), every, round(run.waited, 3)
+        ending,
+        run.step,
+        round(run.seconds, 3),
+        run.measured,
+        _thinned(run.losses, every),
+        every,
+        round(run.waited, 3),
+        tuple(run.falling),
     )
 
 

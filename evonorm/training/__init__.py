@@ -10,7 +10,9 @@ data set.
 
 from evonorm.training.checkpoint import Checkpoint as Checkpoint
 from evonorm.training.checkpoint import load_checkpoint as load_checkpoint
+from evonorm.training.checkpoint import load_weights as load_weights
 from evonorm.training.checkpoint import save_checkpoint as save_checkpoint
+from evonorm.training.checkpoint import save_weights as save_weights
 from evonorm.training.classification import Classification as Classification
 from evonorm.training.classification import classification_loss as classification_loss
 from evonorm.training.devices import device_of as device_of

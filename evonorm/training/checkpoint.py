@@ -1,11 +1,14 @@
 """A training run on disk: everything that the next step depends on, so that a resumed run is the same bit for bit."""
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from evonorm.foundation import write_atomically
+from evonorm.training.devices import device_of
 from evonorm.training.ranks import check_agreement, rank
 from evonorm.training.run import TrainingRun
 
@@ -25,6 +28,7 @@ def save_checkpoint(run: TrainingRun, path: Path) -> None:
         "losses": run.losses,
         "curve": run.curve,
         "measured": run.measured,
+        "falling": run.falling,
         "seconds": run.seconds,
         "waited": run.waited,
     }
@@ -44,8 +48,24 @@ def load_checkpoint(run: TrainingRun, path: Path) -> None:
     if run.average:
         run.average.load(content["average"])
     run.scaler.load_state_dict(content["scaler"])
-    for name in ("step", "losses", "curve", "measured", "seconds", "waited"):
+    for name in ("step", "losses", "curve", "measured", "falling", "seconds", "waited"):
         setattr(run, name, content[name])
+
+
+def save_weights(run: TrainingRun, path: Path) -> None:
+    """Writes the weights alone, averaged where the run averages them: what is used when a training has ended."""
+    with run.average.in_their_place() if run.average else nullcontext():
+        content = {"version": VERSION, "step": run.step, "model": run.task.model.state_dict()}
+        write_atomically(path, lambda file: torch.save(content, file))
+
+
+def load_weights(model: nn.Module, path: Path) -> int:
+    """Puts the weights of an ended training into a model; returns after how many steps they were taken."""
+    content = torch.load(path, map_location=device_of(model), weights_only=True)
+    if not isinstance(content, dict) or not {"version", "step", "model"} <= content.keys():
+        raise ValueError(f"{path} holds no weights of evonorm. `evonorm train` says where it keeps them.")
+    model.load_state_dict(content["model"])
+    return int(content["step"])
 
 
 class Checkpoint:

@@ -39,8 +39,9 @@ class TrainingRun:
         step: updates done so far.
         losses: of each step, the sum over the turns and the mean over the workers.
         parts: the named losses of the latest step.
-        curve: (step, value) of the measure that decides; `measured` has all of them by name. Where weights are
-            averaged, the average decides, and its measures say so in their names.
+        curve: (step, value) of the measure that decides; `measured` has all of them by name, and `falling` the names of
+            those of which less is better. Where weights are averaged, the average decides, and its measures say so in
+            their names.
         seconds: spent in training steps, without measurements and callbacks; `waited` of them for batches.
     """
 
@@ -57,6 +58,7 @@ class TrainingRun:
         self.parts: dict[str, float] = {}
         self.curve: list[tuple[int, float]] = []
         self.measured: dict[str, list[tuple[int, float]]] = {}
+        self.falling: list[str] = []
         self.seconds = self.waited = 0.0
 
     def advance(
@@ -87,6 +89,7 @@ class TrainingRun:
         measures = self._measures()
         for each in measures:
             self.measured.setdefault(each.name, []).append((self.step, each.value))
+        self.falling = [each.name for each in measures if not each.more_is_better]
         self.curve.append((self.step, measures[0].value))
         self.task.model.train()
         return measures[0].value

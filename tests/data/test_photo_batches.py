@@ -133,7 +133,7 @@ def test_loaders_end_with_their_batches(folder, end):
     else:
         del batches
         gc.collect()
-    assert children() == before
+    assert not children() - before  # another test's may end meanwhile
 
 
 def test_evaluation_leaves_no_processes_and_does_not_disturb_training(folder):

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from evonorm.report import kept_trainings_at, write_training_report
-from evonorm.runner import kept_results, load_task_recipe, train
+from evonorm.runner import kept_results, load_task_recipe, stored_training, train
 from evonorm.training import TASKS, Measure, Turn, register_task
 
 ROOT = Path(__file__).parents[2]
@@ -47,6 +47,17 @@ def test_an_anchor_can_be_measured_with_averaged_weights_and_fresh_moments(tmp_p
     moving, anew = (train(recipe(*chosen[:n]), "bn-relu", kept_results(tmp_path)).measured for n in (1, 2))
     assert list(moving) == list(anew) == ["accuracy (averaged weights)", "accuracy"]
     assert moving != anew
+
+
+def test_the_last_weights_stay_and_are_those_that_were_measured(tmp_path):
+    chosen, kept = recipe("training.average.decay=0.5", "training.steps=9"), kept_results(tmp_path)
+    found = train(chosen, "evonorm-b0", kept)
+    run = stored_training(chosen, "evonorm-b0", kept)
+    assert run.step == 9
+    ((measure,),) = (run.task.measure(9),)
+    assert measure.value == found.result  # of the averaged weights, which decide
+    with pytest.raises(ValueError, match="no training of 'evonorm-s0' under this recipe"):
+        stored_training(chosen, "evonorm-s0", kept)
 
 
 KILLED = """
@@ -120,6 +131,7 @@ def test_a_task_of_somebody_else_trains_by_its_name(tmp_path):
         path.write_text('task = "line"\n[settings]\nslope = 3.0\n[training]\nsteps = 150\nlearning_rate = 0.01\n')
         trained = train(load_task_recipe(path), "x", kept_results(tmp_path / "kept"))
         assert trained.measured["error"][-1][1] < 0.1
+        assert trained.falling == ("error",)
         with pytest.raises(ValueError, match=r"line.toml \[settings\]: unknown key 'slop'. Did you mean 'slope'"):
             load_task_recipe(path, ["settings.slop=1"])
     finally:
