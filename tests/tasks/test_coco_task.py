@@ -151,7 +151,7 @@ def test_the_command_shows_what_an_unfinished_training_finds(tmp_path):
     recipe = load_task_recipe(Path("coco/tiny"), changes).in_steps()
     options = [str(each) for change in changes for each in ("--set", change)]
     command = ["show-detections", "coco/tiny", str(shown), "--layer", "gn-relu", "--keep", str(keep), *options]
-    with pytest.raises(ValueError, match="it has not begun"):
+    with pytest.raises(ValueError, match="neither the weights that it ended with"):
         CliRunner().invoke(app, command, catch_exceptions=False)
     run = TrainingRun(CocoTask("gn-relu", recipe.settings, recipe.training, recipe.seed), recipe.training, recipe.seed)
     run.advance(1)
