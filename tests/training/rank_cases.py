@@ -1,9 +1,7 @@
 """What two ranks do together in `test_ranks.py`: each case leaves what it found in a file for every rank."""
 
 import math
-import os
 from functools import partial
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -20,7 +18,6 @@ from evonorm.training import (
     TrainingRun,
     rank,
     ranks,
-    torchrun_ranks,
 )
 from evonorm.training.ranks import check_agreement, my_workers
 
@@ -148,18 +145,7 @@ def cases(place):
     }
 
 
-def work(number, port, place):
+def work(rank, place):
     """One rank: every case in turn."""
-    torch.set_num_threads(1)
-    os.environ |= {
-        "RANK": str(number),
-        "LOCAL_RANK": str(number),
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "GLOO_SOCKET_IFNAME": "lo",
-    }
-    with torchrun_ranks() as device:
-        assert device.type == "cpu"
-        for name, case in cases(Path(place)).items():
-            torch.save(case(), Path(place) / f"{name} {number}.pt")
+    for name, case in cases(place).items():
+        torch.save(case(), place / f"{name} {rank}.pt")

@@ -1,15 +1,13 @@
 """Two ranks against one process: logical workers decide the figures, ranks do not. And both against torch's own DDP."""
 
-import socket
-
 import pytest
 import torch
-import torch.multiprocessing as multiprocessing
 
 from evonorm.fitness import number_of_threads
 from evonorm.foundation import seed_from
 from evonorm.training import Checkpoint, save_checkpoint
 from tests.training import rank_cases
+from tests.two_ranks import on_two_ranks
 
 pytest.importorskip("sklearn")
 
@@ -22,16 +20,7 @@ def by_two(tmp_path_factory):
         early = rank_cases.new_run(rank_cases.recipe(2))
         early.advance(2)
     save_checkpoint(early, place / "by-one.pt")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    context = multiprocessing.get_context("spawn")
-    children = [context.Process(target=rank_cases.work, args=(rank, port, str(place))) for rank in range(2)]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join(timeout=120)
-        assert child.exitcode == 0
+    on_two_ranks(rank_cases.work, place)
     return place, lambda case: [torch.load(place / f"{case} {rank}.pt", weights_only=True) for rank in range(2)]
 
 

@@ -1,15 +1,12 @@
 """Two ranks that train a GAN together against one process that takes both workers in turn, to the bit."""
 
-import os
-import socket
-
 import pytest
 import torch
-import torch.multiprocessing as multiprocessing
 
 from evonorm.tasks.gan.task import GanTask
-from evonorm.training import TrainingRecipe, TrainingRun, torchrun_ranks
+from evonorm.training import TrainingRecipe, TrainingRun
 from tests.tasks.gan.test_task import ADAM, SMALL
+from tests.two_ranks import on_two_ranks
 
 TWO = TrainingRecipe(**{**vars(ADAM), "workers": 2})
 
@@ -21,35 +18,16 @@ def trained(layer):
     return {"weights": counts, "average": run.average.state(), "losses": run.losses}
 
 
-def work(number, port, place):
-    torch.set_num_threads(1)
-    os.environ |= {
-        "RANK": str(number),
-        "LOCAL_RANK": str(number),
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
-        "GLOO_SOCKET_IFNAME": "lo",
-    }
-    with torchrun_ranks():
-        for layer in ("bn-relu", "evonorm-s0"):
-            torch.save(trained(layer), place / f"{layer} {number}.pt")
+def work(rank, place):
+    for layer in ("bn-relu", "evonorm-s0"):
+        torch.save(trained(layer), place / f"{layer} {rank}.pt")
 
 
 @pytest.mark.slow
 def test_spectral_vectors_and_moments_included(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    context = multiprocessing.get_context("spawn")
-    children = [context.Process(target=work, args=(number, port, tmp_path)) for number in range(2)]
-    for child in children:
-        child.start()
-    for child in children:
-        child.join(timeout=170)
-        assert child.exitcode == 0
+    on_two_ranks(work, tmp_path)
     for layer in ("bn-relu", "evonorm-s0"):
         alone = trained(layer)
-        for number in range(2):
-            together = torch.load(tmp_path / f"{layer} {number}.pt", weights_only=True)
+        for rank in range(2):
+            together = torch.load(tmp_path / f"{layer} {rank}.pt", weights_only=True)
             torch.testing.assert_close(together, alone, rtol=0, atol=0)
