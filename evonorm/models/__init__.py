@@ -12,6 +12,7 @@ from evonorm.models.classify.anchors import Anchor as Anchor
 from evonorm.models.cost import Cost as Cost
 from evonorm.models.cost import model_cost as model_cost
 from evonorm.models.create import create_model as create_model
+from evonorm.models.create import find_model as find_model
 from evonorm.models.create import model_names as model_names
 from evonorm.models.create import register_anchor as register_anchor
 from evonorm.models.create import register_model as register_model

@@ -10,17 +10,22 @@ from evonorm.data.photos.windows import Window, centre_window, tensorflow_window
 
 
 def training_picture(photo: Tensor, settings: PictureSettings, generator: torch.Generator) -> Tensor:
-    """(3, size, size) uint8: a random crop, flipped half of the time, augmented."""
-    height, width = photo.shape[1:]
-    if settings.images == "tf":
-        window = tensorflow_window(height, width, settings.smallest_area, generator)
-        window = window or centre_window(height, width, settings.size, settings.centre)
-    else:
-        window = torchvision_window(height, width, settings.smallest_area, generator)
+    """(3, size, size) uint8: a crop, flipped half of the time, augmented."""
+    window = _training_window(photo, settings, generator)
     picture = _scaled(photo, window, settings, truncate=settings.augmentation != "none")
     if settings.flip and int(torch.randint(2, (), generator=generator)):
         picture = picture.flip(2)
     return augmented(picture, settings, generator)
+
+
+def _training_window(photo: Tensor, settings: PictureSettings, generator: torch.Generator) -> Window:
+    height, width = photo.shape[1:]
+    centre = centre_window(height, width, settings.size, settings.centre)
+    if settings.crop == "centre":
+        return centre
+    if settings.images == "tf":
+        return tensorflow_window(height, width, settings.smallest_area, generator) or centre
+    return torchvision_window(height, width, settings.smallest_area, generator)
 
 
 def evaluation_picture(photo: Tensor, settings: PictureSettings) -> Tensor:

@@ -9,6 +9,7 @@ from evonorm.foundation import unknown_name
 Images = Literal["torchvision", "tf"]
 Interpolation = Literal["bicubic", "bilinear"]
 AugmentationName = Literal["none", "randaugment", "autoaugment"]
+Crop = Literal["random", "centre"]
 Unreadable = Literal["raise", "skip"]
 
 
@@ -22,6 +23,7 @@ class PictureSettings:
             TensorFlow code does, whose crops are smaller and whose scaling is aliased. Never train with one and
             evaluate with the other.
         interpolation: of the scaling; MnasNet's is bilinear.
+        crop: of training pictures: "random", or the "centre" as for evaluation, which a GAN is to imitate.
         augmentation: of training pictures, after crop and flip, with TensorFlow's operations.
         layers: operations of RandAugment.
         magnitude: of RandAugment's operations, on the scale of 10; may go beyond, as B5's 17 does.
@@ -35,6 +37,7 @@ class PictureSettings:
     size: int = 224
     images: Images = "torchvision"
     interpolation: Interpolation = "bicubic"
+    crop: Crop = "random"
     augmentation: AugmentationName = "none"
     layers: int = 2
     magnitude: float = 9
@@ -48,6 +51,7 @@ class PictureSettings:
         for what, of in (
             ("images", Images),
             ("interpolation", Interpolation),
+            ("crop", Crop),
             ("augmentation", AugmentationName),
             ("unreadable", Unreadable),
         ):

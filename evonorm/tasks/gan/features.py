@@ -9,7 +9,7 @@ from evonorm.data import data_folder
 from evonorm.foundation import write_atomically
 from evonorm.tasks.gan.inception import SIDE
 from evonorm.tasks.gan.inception_files import Weights, load_weights
-from evonorm.tasks.gan.real_pictures import chosen_pictures
+from evonorm.tasks.gan.real_pictures import RealPictures
 from evonorm.tasks.gan.tf_resize import tf1_resize
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -48,13 +48,14 @@ def as_bytes(pictures: Tensor) -> Tensor:
     return ((pictures.float() + 1) * 127.5).round().clamp(0, 255).byte()
 
 
-def real_features(name: str, part: str, count: int, weights: Weights, precision: str) -> Tensor:
-    """Of the real pictures of a data set, read once on this machine and kept."""
-    path = _kept(name, part, count, weights, precision)
+def real_features(pictures: RealPictures, part: str, count: int, weights: Weights, precision: str) -> Tensor:
+    """Of a fixed choice of real pictures, read once on this machine and kept."""
+    path = _kept(pictures.name, part, count, weights, precision)
     if path.exists():
         kept: Tensor = torch.load(path, weights_only=True)
         return kept
-    found = FeatureReader(weights, precision).read(chosen_pictures(name, part, count))
+    reader = FeatureReader(weights, precision)
+    found = torch.cat([reader.read(batch) for batch in pictures.chosen(part, count)])
     write_atomically(path, lambda file: torch.save(found, file))
     return found
 

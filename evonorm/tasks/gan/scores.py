@@ -10,6 +10,7 @@ from torch import Tensor
 from evonorm.tasks.gan.distances import Gaussian, frechet_distance, gaussian_of, inception_score, kernel_distance
 from evonorm.tasks.gan.features import PRECISIONS, FeatureReader, real_features
 from evonorm.tasks.gan.inception_files import FID_2015, SLIM
+from evonorm.tasks.gan.real_pictures import RealPictures
 from evonorm.training import Measure
 
 
@@ -44,10 +45,10 @@ class ScoreSettings:
 
 
 class Scores:
-    """The measures of generated pictures against a data set's; nothing is loaded before it is asked."""
+    """The measures of generated pictures against real ones; nothing is read before it is asked."""
 
-    def __init__(self, data: str, settings: ScoreSettings) -> None:
-        self.data, self.settings = data, settings
+    def __init__(self, pictures: RealPictures, settings: ScoreSettings) -> None:
+        self.pictures, self.settings = pictures, settings
 
     @cached_property
     def reader(self) -> FeatureReader:
@@ -59,7 +60,7 @@ class Scores:
 
     @cached_property
     def real(self) -> Tensor:
-        return real_features(self.data, "training", self.settings.real, FID_2015, self.settings.precision)
+        return real_features(self.pictures, "training", self.settings.real, FID_2015, self.settings.precision)
 
     @cached_property
     def real_gaussian(self) -> Gaussian:

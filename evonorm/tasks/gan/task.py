@@ -7,12 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evonorm.data import load_data
 from evonorm.foundation import seed_from, write_atomically
-from evonorm.models import singular_values
+from evonorm.models import find_model, singular_values
 from evonorm.tasks.gan.latents import Latents, draw_latents, one_of_each
 from evonorm.tasks.gan.losses import frozen, hinge_losses, moments_at_rest, orthogonal_penalty
-from evonorm.tasks.gan.real_pictures import RealPictures
+from evonorm.tasks.gan.real_pictures import RealPictures, open_pictures
 from evonorm.tasks.gan.sampling import (
     GeneratorOrigin,
     build,
@@ -39,7 +38,7 @@ class GanSettings:
 
     Attributes:
         model, width, groups: as in `create_model`.
-        data: a data set by name.
+        data: a data set by name, or a folder in ImageNet's layout, of whose photos the centres are taken.
         images_per_worker: of each logical worker and turn; 8 workers make the batch of 2048.
         flips: whether real pictures are mirrored at random.
         discriminator_turns: in a step, before the generator's.
@@ -47,6 +46,7 @@ class GanSettings:
         orthogonal: weight of the generator's orthogonal regularization.
         standing_batches: over which moments are averaged before anything is measured.
         scores: how it is measured.
+        loaders: processes that decode photos, 0 for none; no figure depends on it.
         keep: a folder for a sheet of samples and the generator at each measure; empty for none.
     """
 
@@ -61,16 +61,24 @@ class GanSettings:
     orthogonal: float = 1e-4
     standing_batches: int = 100
     scores: ScoreSettings = field(default_factory=ScoreSettings)
+    loaders: int = 0
     keep: str = ""
 
     def __post_init__(self) -> None:
         for name in ("images_per_worker", "discriminator_turns", "standing_batches"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
+        if self.loaders < 0:
+            raise ValueError(f"loaders must not be negative, got {self.loaders}.")
         if not self.generator_rate > 0:
             raise ValueError(f"generator_rate must be positive, got {self.generator_rate}.")
         if not self.orthogonal >= 0:
             raise ValueError(f"orthogonal must not be negative, got {self.orthogonal}.")
+
+    @property
+    def pictures(self) -> RealPictures:
+        """The real pictures that these settings are about; raises where they cannot be had."""
+        return open_pictures(self.data, find_model(self.model).image_size)
 
 
 class GanTask:
@@ -80,8 +88,9 @@ class GanTask:
         if recipe.worker_moments != "first":
             raise ValueError('a GAN keeps the vectors of spectral norm of its first worker: worker_moments = "first".')
         self.layer, self.settings, self.seed = layer, settings, seed
-        self.data = load_data(settings.data)
-        self.scores = Scores(settings.data, settings.scores)
+        self.real = settings.pictures
+        self.classes = self.real.classes
+        self.scores = Scores(self.real, settings.scores)
         self.stored_at = -1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_from(seed, WEIGHTS))
@@ -89,7 +98,7 @@ class GanTask:
         self.model: nn.Module = nets
         self.generator, self.discriminator = nets.generator, nets.discriminator
         size, flips = settings.images_per_worker, settings.flips
-        self.pictures = RealPictures(self.data, size, flips, seed_from(seed, REAL), recipe.workers)
+        self.pictures = self.real.batches(size, flips, seed_from(seed, REAL), recipe.workers, settings.loaders)
         turns = settings.discriminator_turns
         self.turns: tuple[Turn, ...] = (
             *(Turn("discriminator", self.discriminator, self.discriminator_losses, averaged=False),) * turns,
@@ -98,13 +107,11 @@ class GanTask:
 
     def origin(self, step: int) -> GeneratorOrigin:
         chosen = self.settings
-        return GeneratorOrigin(
-            chosen.model, self.layer, chosen.width, chosen.groups, self.data.classes, self.seed, step
-        )
+        return GeneratorOrigin(chosen.model, self.layer, chosen.width, chosen.groups, self.classes, self.seed, step)
 
     def batch(self, step: int, worker: int, turn: int) -> Game:
         count = self.settings.images_per_worker
-        latents = draw_latents(count, self.data.classes, seed_from(self.seed, FAKE, step, worker, turn))
+        latents = draw_latents(count, self.classes, seed_from(self.seed, FAKE, step, worker, turn))
         turns = self.settings.discriminator_turns
         return latents, self.pictures.batch(step * turns + turn, worker) if turn < turns else None
 
@@ -125,7 +132,7 @@ class GanTask:
         return losses
 
     def measure(self, step: int) -> tuple[Measure, ...]:
-        chosen, classes = self.settings, self.data.classes
+        chosen, classes = self.settings, self.classes
         size = chosen.images_per_worker
         standing = standing_latents(chosen.standing_batches, size, classes, seed_from(self.seed, STANDING))
         latents = draw_latents(chosen.scores.samples, classes, seed_from(self.seed, SAMPLES))
@@ -154,16 +161,18 @@ class GanTask:
         if not self.settings.keep or rank() != 0 or self.stored_at == step:  # averaged weights come first and decide
             return
         folder, origin = Path(self.settings.keep), self.origin(step)
-        latents = one_of_each(COLUMNS, min(self.data.classes, MOST_ROWS), seed_from(self.seed, SHEET))
+        latents = one_of_each(COLUMNS, min(self.classes, MOST_ROWS), seed_from(self.seed, SHEET))
         pictures = torch.cat(pictures_of(self.generator, latents, self.settings.images_per_worker))
         write_atomically(folder / f"{origin.name}-step{step:06}.png", sheet_png(pictures, COLUMNS))
         store_generator(self.generator, origin, folder / f"{origin.name}.pt")
         self.stored_at = step
 
 
-def gan_identity(_: GanSettings) -> dict[str, Any]:
-    """Where samples are kept decides no figure."""
-    return {"keep": None}
+def gan_identity(settings: GanSettings) -> dict[str, Any]:
+    """Where samples are kept decides no figure, and of photos only which they are."""
+    apart = {"keep": None, "loaders": None}
+    digest = settings.pictures.photos
+    return apart if digest is None else {**apart, "data": None, "photos": digest}
 
 
 GAN = TASKS.include("gan", TaskEntry(GanSettings, GanTask, identity=gan_identity))

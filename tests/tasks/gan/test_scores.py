@@ -12,9 +12,10 @@ from evonorm.tasks.gan.distances import Gaussian, frechet_distance, gaussian_of,
 from evonorm.tasks.gan.features import FeatureReader, as_bytes, real_features
 from evonorm.tasks.gan.inception import Inception
 from evonorm.tasks.gan.inception_files import FID_2015, SLIM, load_weights
-from evonorm.tasks.gan.real_pictures import chosen_pictures
+from evonorm.tasks.gan.real_pictures import open_pictures
 from evonorm.tasks.gan.scores import Scores, ScoreSettings
 from evonorm.tasks.gan.tf_resize import tf1_resize
+from tests.tasks.photo_folder import write_photos
 
 # of `a_picture`, by the package's own TorchScript file and by LiteRT 2.3.0 on the 8-bit file (its first 50 logits)
 ORIGINAL_PLACES = [0, 1, 2, 100, 500, 1000, 1500, 2000, 2047, 292]
@@ -219,14 +220,40 @@ def test_the_package_with_another_file_is_not_opened(monkeypatch, tmp_path):
         inception_files.get_weights(FID_2015)
 
 
+def chosen(name, part, count):
+    return torch.cat(list(open_pictures(name, 32).chosen(part, count)))
+
+
 def test_real_pictures_are_a_fixed_choice_and_never_test_pictures():
     pytest.importorskip("sklearn")
-    some, more, all_of_them = (chosen_pictures("digits", "training", count) for count in (40, 60, 1500))
+    some, more, all_of_them = (chosen("digits", "training", count) for count in (40, 60, 1500))
     assert torch.equal(some, more[:40])
     seen = {picture.numpy().tobytes() for picture in all_of_them}
-    assert sum(picture.numpy().tobytes() in seen for picture in chosen_pictures("digits", "test", 297)) < 5
+    assert sum(picture.numpy().tobytes() in seen for picture in chosen("digits", "test", 297)) < 5
     with pytest.raises(ValueError, match="there are 297 test pictures to compare with, asked for 298"):
-        chosen_pictures("digits", "test", 298)
+        chosen("digits", "test", 298)
+
+
+def test_photos_of_a_folder_are_real_pictures_too(tmp_path):
+    pytest.importorskip("torchvision")
+    write_photos(tmp_path)
+    source = open_pictures(str(tmp_path), 24)
+    assert source.classes == 3
+    some, more = (torch.cat(list(source.chosen("training", count))) for count in (5, 40))
+    assert (some.shape, some.dtype) == ((5, 3, 24, 24), torch.uint8)
+    known = {picture.numpy().tobytes() for picture in more}
+    batches = source.batches(size=6, flips=False, seed=0, workers=1, loaders=0)
+    pictures, labels = batches.batch(0)
+    assert pictures.min() >= -1
+    assert pictures.max() <= 1
+    assert labels.tolist() != sorted(labels.tolist())
+    seen = [as_bytes(picture[None])[0].numpy().tobytes() for number in range(8) for picture in batches.batch(number)[0]]
+    assert len(set(seen)) == 48  # every training photo once an epoch, uncropped: the same centres
+    assert known <= set(seen)
+    mirrored = source.batches(size=48, flips=True, seed=0, workers=1, loaders=0).batch(0)[0]
+    assert 10 < sum(as_bytes(picture[None])[0].numpy().tobytes() not in set(seen) for picture in mirrored) < 38
+    with pytest.raises(ValueError, match=r"no real pictures in 'no-such-data': expected a data set \(cifar10, digits"):
+        open_pictures("no-such-data", 32)
 
 
 def test_features_of_real_pictures_are_read_once(monkeypatch, tmp_path):
@@ -234,12 +261,12 @@ def test_features_of_real_pictures_are_read_once(monkeypatch, tmp_path):
     pytest.importorskip("sklearn")
     (tmp_path / FID_2015.kept).symlink_to(FID_2015.path)
     monkeypatch.setenv("EVONORM_DATA", str(tmp_path))
-    first = real_features("digits", "training", 3, FID_2015, "bfloat16")
+    first = real_features(open_pictures("digits", 32), "training", 3, FID_2015, "bfloat16")
     assert [path.name for path in (tmp_path / "features").iterdir()] == [
         "digits-training-3-inception-2015-bfloat16-tf1.pt"
     ]
     monkeypatch.setattr(FeatureReader, "read", lambda *_: pytest.fail("read again"))
-    assert torch.equal(real_features("digits", "training", 3, FID_2015, "bfloat16"), first)
+    assert torch.equal(real_features(open_pictures("digits", 32), "training", 3, FID_2015, "bfloat16"), first)
 
 
 @pytest.mark.slow
@@ -249,8 +276,8 @@ def test_real_digits_are_nearer_to_real_digits_than_noise_is(monkeypatch, tmp_pa
     for weights in (FID_2015, SLIM):
         (tmp_path / weights.kept).symlink_to(weights.path)
     monkeypatch.setenv("EVONORM_DATA", str(tmp_path))
-    scores = Scores("digits", ScoreSettings(60, 60, "bfloat16"))
-    real = scores.measures([chosen_pictures("digits", "test", 60)])
+    scores = Scores(open_pictures("digits", 32), ScoreSettings(60, 60, "bfloat16"))
+    real = scores.measures([chosen("digits", "test", 60)])
     noise = scores.measures([torch.randint(256, (60, 3, 32, 32)).byte()])
     assert [each.name for each in real] == [
         "FID (60 v 60, bfloat16, TF1 resize)",

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from evonorm.tasks.gan.losses import frozen, hinge_losses, moments_at_rest, orth
 from evonorm.tasks.gan.sampling import load_generator, standing_latents, standing_statistics, store_generator
 from evonorm.tasks.gan.scores import ScoreSettings
 from evonorm.tasks.gan.sheet import sample_sheet, sheet_png
-from evonorm.tasks.gan.task import GanSettings, GanTask
+from evonorm.tasks.gan.task import GanSettings, GanTask, gan_identity
 from evonorm.training import AverageRecipe, TrainingRecipe, TrainingRun, load_checkpoint, save_checkpoint
+from tests.tasks.photo_folder import write_photos
 
 pytest.importorskip("sklearn")
 SMALL = GanSettings(
@@ -289,3 +291,20 @@ class TestMeasuring:
     def test_impossible_settings(self, wrong):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             GanSettings(**wrong)
+
+
+def test_a_gan_imitates_photos_of_a_folder(tmp_path):
+    """Found again wherever the folder is; a step of it changes both nets."""
+    pytest.importorskip("torchvision")
+    (tmp_path / "elsewhere").symlink_to(write_photos(tmp_path / "photos"))
+    here, there = (
+        replace(SMALL, data=str(tmp_path / name), loaders=loaders)
+        for name, loaders in (("photos", 0), ("elsewhere", 1))
+    )
+    assert gan_identity(here) == gan_identity(there)
+    assert gan_identity(here)["data"] is None
+    run = small_run(settings=here)
+    before = [value.clone() for value in run.task.model.state_dict().values()]
+    assert run.advance(1) == "reached"
+    assert run.task.generator.embedding.num_embeddings == 3
+    assert any(not torch.equal(a, b) for a, b in zip(run.task.model.state_dict().values(), before, strict=True))
