@@ -53,6 +53,7 @@ from evonorm.runner.rank_correlation import spearman as spearman
 from evonorm.runner.recipe import Recipe as Recipe
 from evonorm.runner.recipe import load_recipe as load_recipe
 from evonorm.runner.recipe_file import all_changes as all_changes
+from evonorm.runner.rerank import RERANK_MODELS as RERANK_MODELS
 from evonorm.runner.rerank import Reranked as Reranked
 from evonorm.runner.rerank import Rivals as Rivals
 from evonorm.runner.rerank import rerank as rerank

@@ -14,7 +14,7 @@ from evonorm.runner.task_recipe import TaskRecipe, load_task_recipe
 from evonorm.runner.train_layer import Trained
 from evonorm.runner.train_list import Found, Training, Watch, train_all
 
-MODELS = ("resnet50", "mobilenetv2", "efficientnet-b0")
+RERANK_MODELS = ("resnet50", "mobilenetv2", "efficientnet-b0")
 HELD_OUT = 0.1
 
 
@@ -63,7 +63,7 @@ def rerank_recipes(
 ) -> dict[str, TaskRecipe]:
     """The recipe of each model, e.g. imagenet/resnet50, with photos held out of the training set to measure on."""
     chosen = [f"settings.data={data.absolute()}", f"settings.held_out={HELD_OUT}", *changes]
-    recipes = {model: load_task_recipe(Path(family) / model, chosen) for model in MODELS}
+    recipes = {model: load_task_recipe(Path(family) / model, chosen) for model in RERANK_MODELS}
     if epochs is not None:
         recipes = {model: replace(each, training=each.training.lasting(epochs)) for model, each in recipes.items()}
     for model, recipe in recipes.items():

@@ -6,7 +6,8 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evonorm.runner import TaskRecipe, load_task_recipe
+from evonorm.runner import RERANK_MODELS, TaskRecipe, load_task_recipe, rivals_of
+from studies.kept_or_fresh import run_of
 
 FOUND = (  # the best of the first round's searches, judged again under fresh seeds (docs/results.md, section 4)
     "x / (std_bwh(x + tanh(v1)) / sigmoid(x + tanh(v1)))",
@@ -38,6 +39,11 @@ class Table:
     layers: tuple[str, ...]
     columns: tuple[Column, ...]
     seeds: int = 3
+
+    @property
+    def reference(self) -> str:
+        """What everybody is compared with: BN-ReLU, or the first of the list."""
+        return "bn-relu" if "bn-relu" in self.layers else self.layers[0]
 
     def at(self, family: str) -> "Table":
         """The same with another family's recipes."""
@@ -101,6 +107,7 @@ IMAGENET = {
     ),
 }
 SHORT = ("training.epochs=4",)
+RERANKED = ("training.epochs=2", "training.warmup=0.25", "settings.held_out=0.1")
 TINY = {
     "layers": Table(
         "MobileNetV2, 8 epochs",
@@ -134,3 +141,22 @@ TINY = {
         (Column("mobilenetv2", "mobilenetv2"),),
     ),
 }
+
+
+RERANKS = {"rerank-b": "b-evolution", "rerank-s": "s-evolution"}
+NAMES = {"imagenet": tuple(IMAGENET), "tiny-imagenet": (*TINY, *RERANKS)}
+
+
+def find_table(family: str, name: str) -> Table:
+    """One of `NAMES[family]`, its columns recipes of the family."""
+    if name in RERANKS:
+        return _rerank_table(RERANKS[name]).at(family)
+    return (IMAGENET if family == "imagenet" else TINY)[name].at(family)
+
+
+def _rerank_table(run: str) -> Table:
+    """The ten best functions of one of the first round's searches, and its references, in three models."""
+    with run_of("search", run) as folder:
+        rivals = rivals_of(folder, 10)
+    columns = tuple(Column(model, model, changes=RERANKED) for model in RERANK_MODELS)
+    return Table(f"The ten best of {run}, 2 epochs on 90 % of the photos", rivals.layers, columns, seeds=2)
