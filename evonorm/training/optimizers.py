@@ -16,6 +16,10 @@ def nesterov_sgd(groups: Groups, recipe: TrainingRecipe) -> torch.optim.Optimize
     return torch.optim.SGD(groups, lr=recipe.learning_rate, momentum=recipe.momentum, nesterov=True, fused=True)
 
 
+def plain_sgd(groups: Groups, recipe: TrainingRecipe) -> torch.optim.Optimizer:
+    return torch.optim.SGD(groups, lr=recipe.learning_rate, momentum=recipe.momentum, fused=True)
+
+
 def tensorflow_rmsprop(groups: Groups, recipe: TrainingRecipe) -> torch.optim.Optimizer:
     """Squares start at 1, epsilon inside the root, the rate inside the momentum: torch's own is another optimizer."""
     with needs("vision", "RMSprop as TensorFlow's"):
@@ -30,6 +34,7 @@ def adam(groups: Groups, recipe: TrainingRecipe) -> torch.optim.Optimizer:
 
 OPTIMIZERS: dict[str, Callable[[Groups, TrainingRecipe], torch.optim.Optimizer]] = {
     "nesterov": nesterov_sgd,
+    "momentum": plain_sgd,
     "rmsprop": tensorflow_rmsprop,
     "adam": adam,
 }

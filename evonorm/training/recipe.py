@@ -54,14 +54,16 @@ class TrainingRecipe:
         steps: of training; the EvoNorm-S experiment has 5000 with the cosine schedule.
         epochs: the length as passes over the training data, in place of steps. Then `warmup`, `boundaries`, `period`
             and `validate_every` are in epochs too; otherwise they are in steps.
-        optimizer: "nesterov" is SGD with Nesterov momentum, "rmsprop" is RMSprop as TensorFlow has it, "adam" is Adam.
+        optimizer: "nesterov" is SGD with Nesterov momentum, "momentum" SGD with plain momentum, "rmsprop" RMSprop as
+            TensorFlow has it, "adam" Adam.
         workers: logical ones, each with a batch and batch moments of its own, whose gradients are averaged: so many
             devices, or fewer that take them in turn.
         worker_moments: the moving moments are the "first" worker's, as one replica's are in the paper's code, or
             "averaged" over all of them, which is better where each has few images.
         schedule: "constant"; "cosine" from the learning rate down to 0 at the last step; "steps" multiplies it by
             `factor` at each of `boundaries`; "exponential" after every `period`.
-        warmup: the rate grows from 0 over so long, and the schedule goes on as if it had been there from the start.
+        warmup: the rate grows linearly over so long, and the schedule goes on as if it had been there from the start.
+        warmup_from: share of the rate that the warm-up begins at.
         learning_rate: of the step, or, where `rate_images` is given, of a step of so many images over all workers: the
             rate is scaled linearly to the images that a step has.
         momentum, decay, epsilon: of the optimizer; decay (of the squared gradients) and epsilon are for RMSprop and
@@ -77,11 +79,12 @@ class TrainingRecipe:
 
     steps: int = 2000
     epochs: float | None = None
-    optimizer: Literal["nesterov", "rmsprop", "adam"] = "nesterov"
+    optimizer: Literal["nesterov", "momentum", "rmsprop", "adam"] = "nesterov"
     workers: int = 1
     worker_moments: Literal["first", "averaged"] = "first"
     schedule: Literal["constant", "cosine", "steps", "exponential"] = "constant"
     warmup: float = 0.0
+    warmup_from: float = 0.0
     boundaries: tuple[float, ...] = ()
     factor: float = 0.1
     period: float = 1.0
@@ -110,6 +113,8 @@ class TrainingRecipe:
             raise ValueError(f"decay must lie between 0 and 1, got {self.decay}.")
         if not 0 < self.momentum < 1 and (self.optimizer, self.momentum) != ("adam", 0):
             raise ValueError(f"momentum must lie between 0 and 1 (Nesterov needs one), got {self.momentum}.")
+        if not 0 <= self.warmup_from <= 1:
+            raise ValueError(f"warmup_from is a share of the rate, 0 to 1, got {self.warmup_from}.")
         for name in ("weight_decay", "clip", "warmup", "validate_every"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}.")
@@ -141,7 +146,8 @@ class TrainingRecipe:
 
     def learning_rate_at(self, step: int) -> float:
         """The learning rate of the update number `step`, counted from 0."""
-        course = Course(self.steps / self.steps_per_epoch, self.warmup, self.boundaries, self.factor, self.period)
+        length = self.steps / self.steps_per_epoch
+        course = Course(length, self.warmup, self.warmup_from, self.boundaries, self.factor, self.period)
         return self.learning_rate * share_of_rate(self.schedule, step / self.steps_per_epoch, course)
 
     def validates_at(self, step: int) -> bool:

@@ -1,7 +1,7 @@
 """Learning rates by name: the share of the full rate at a moment, a pure function of it.
 
 Moments are counted in epochs where a recipe has them, in steps otherwise. The shapes are those of the official
-TensorFlow code: a linear warm-up from zero replaces the beginning of the schedule and does not shift the rest.
+TensorFlow code: a linear warm-up replaces the beginning of the schedule and does not shift the rest.
 """
 
 import math
@@ -15,6 +15,7 @@ class Course:
 
     length: float
     warmup: float = 0.0
+    warmup_from: float = 0.0
     boundaries: tuple[float, ...] = ()
     factor: float = 0.1
     period: float = 1.0
@@ -49,4 +50,6 @@ SCHEDULES: dict[str, Callable[[float, Course], float]] = {
 
 def share_of_rate(schedule: str, now: float, course: Course) -> float:
     """The share of the full rate, warm-up included."""
-    return now / course.warmup if now < course.warmup else SCHEDULES[schedule](now, course)
+    if now >= course.warmup:
+        return SCHEDULES[schedule](now, course)
+    return course.warmup_from + (1 - course.warmup_from) * now / course.warmup

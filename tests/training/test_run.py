@@ -178,6 +178,19 @@ def test_the_average_is_measured_in_place_of_the_weights_and_leaves_them_alone()
     assert torch.equal(weights(run), before)
 
 
+def test_plain_momentum_is_what_the_formula_says():
+    recipe = TrainingRecipe(steps=3, optimizer="momentum", weight_decay=0.0, learning_rate=0.05, momentum=0.8)
+    run = small_run(load_data("digits"), recipe)
+    weight = run.task.model[8].bias
+    value, velocity = weight.detach().clone(), torch.zeros(10)
+    for step in range(3):
+        before = weight.detach().clone()
+        run.advance(step + 1)
+        velocity = 0.8 * velocity + weight.grad
+        torch.testing.assert_close(weight.detach(), before - 0.05 * velocity)
+    assert not torch.equal(weight.detach(), value)
+
+
 def test_an_average_that_starts_late_is_a_copy_until_then():
     recipe = TrainingRecipe(steps=6, average=AverageRecipe(decay=0.9, start=4, ramp=False))
     run = small_run(load_data("digits"), recipe)

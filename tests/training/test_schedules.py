@@ -69,6 +69,11 @@ def test_without_epochs_everything_is_in_steps():
     assert [recipe.learning_rate_at(step) for step in range(10)] == [0, 0.5, 1, 1, 0.5, 0.5, 0.5, 0.5, 0.25, 0.25]
 
 
+def test_a_warm_up_may_begin_above_zero():
+    recipe = TrainingRecipe(steps=10, warmup=4, warmup_from=0.2, learning_rate=0.5)
+    assert [recipe.learning_rate_at(step) for step in range(6)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.5])
+
+
 def test_a_curve_has_a_point_after_every_epoch_and_at_the_end():
     recipe = TrainingRecipe(epochs=3, validate_every=1).in_steps(EpochSize(samples=70, images_per_worker=20))
     assert recipe.steps == 10
@@ -79,7 +84,7 @@ def test_a_curve_has_a_point_after_every_epoch_and_at_the_end():
 
 @pytest.mark.parametrize("setting", [
     {"epochs": 0.0}, {"rate_images": 0}, {"warmup": -1.0}, {"factor": 0.0}, {"period": 0.0}, {"clip": -1.0},
-    {"schedule": "steps", "boundaries": (3, 2)}, {"epsilon": 0.0}, {"decay": 1.0},
+    {"schedule": "steps", "boundaries": (3, 2)}, {"epsilon": 0.0}, {"decay": 1.0}, {"warmup_from": 1.5},
 ])  # fmt: skip
 def test_impossible_values_are_named(setting):
     with pytest.raises(ValueError, match=list(setting)[-1]):
