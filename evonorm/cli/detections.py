@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from evonorm.cli.search import Changes
+from evonorm.cli.train import data_change
 from evonorm.runner import kept_results, load_task_recipe, stored_training
 from evonorm.tasks import CocoTask, write_drawings
 
@@ -34,7 +35,7 @@ def show_detections(
 
     Example: evonorm show-detections coco/tiny seen --layer evonorm-s0 --data COCO
     """
-    changed = [*(changes or []), *([f"settings.data={data.absolute()}"] if data else [])]
+    changed = [*(changes or []), *data_change(data)]
     run = stored_training(load_task_recipe(recipe, changed), layer, kept_results(keep))
     task = run.task
     if not isinstance(task, CocoTask):

@@ -26,7 +26,9 @@ def train_layers(
         typer.Argument(help="a TOML file, or one that ships with evonorm: cifar10/resnet, imagenet/resnet50, ..."),
     ],
     layer: Annotated[list[str], typer.Option(help="a name or a formula; give it again for another one")],
-    data: Annotated[Path | None, typer.Option(help="the folder of the task's data (ImageNet: train/ and val/)")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="the task's data: a folder (ImageNet: train/ and val/), or a data set's name")
+    ] = None,
     variant: Annotated[str | None, typer.Option(help="one of the recipe's variants, such as aug+2x+cos")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="how many, from the recipe's seed on")] = 1,
     keep: Annotated[Path, typer.Option(help="a file or folder where results and checkpoints stay")] = Path(
@@ -47,7 +49,7 @@ def train_layers(
     --layer evonorm-b0 --data /data/imagenet
     """
     kept = kept_results(keep)
-    changed = [*(changes or []), *([f"settings.data={data.absolute()}"] if data else [])]
+    changed = [*(changes or []), *data_change(data)]
     first = load_task_recipe(recipe, changed, variant)
     found: dict[tuple[str, int], Trained] = {}
     weights: dict[tuple[str, int], Path] = {}
@@ -60,14 +62,22 @@ def train_layers(
                 weights[each, seed] = kept.weights(mine.question(each))
         if rank() == 0:
             _print(found, f"{recipe}{f' ({variant})' if variant else ''}")
-            console.print(f"kept in {kept.path}", highlight=False, soft_wrap=True)
+            _say(f"kept in {kept.path}")
             for (each, seed), path in weights.items():
                 if path.exists():
-                    console.print(
-                        f"weights of {each}, seed {seed}: {path}", highlight=False, markup=False, soft_wrap=True
-                    )
-            command = shlex.join(["evonorm", "report", str(keep)])
-            console.print(f"{command} draws the curves", highlight=False, markup=False, soft_wrap=True)
+                    _say(f"weights of {each}, seed {seed}: {path}")
+            _say(f"{shlex.join(['evonorm', 'report', str(keep)])} draws the curves")
+
+
+def data_change(data: Path | None) -> list[str]:
+    """What --data changes in a recipe: a folder is named in full, what is no file stays a name."""
+    if data is None:
+        return []
+    return [f"settings.data={data.absolute() if data.exists() else data}"]
+
+
+def _say(line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def _print(found: dict[tuple[str, int], Trained], title: str) -> None:

@@ -172,3 +172,13 @@ def test_the_command_line_trains_and_tells(tmp_path):
     assert [line.split(",")[:2] for line in curve[1:]] == [
         [layer, step] for layer in ("bn-relu", "x / std_wh(x)") for step in ("3.0", "6.0")
     ]
+
+
+def test_data_is_a_folder_or_a_name(tmp_path, monkeypatch):
+    from evonorm.cli.train import data_change
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "photos").mkdir()
+    assert data_change(Path("photos")) == [f"settings.data={tmp_path / 'photos'}"]
+    assert data_change(Path("cifar10")) == ["settings.data=cifar10"]
+    assert data_change(None) == []
