@@ -172,12 +172,13 @@ def test_the_papers_recipes():
     """Appendix "Implementation Details" and the SpineNet code's yaml."""
     first, second = (load_task_recipe(Path(f"coco/{name}")) for name in ("r50-fpn", "spinenet96"))
     assert (first.training.workers, first.settings.images_per_worker, first.settings.image_size) == (8, 8, 1024)
-    rates = [first.training.learning_rate_at(step) for step in (119_999, 120_000, 125_000)]
-    assert rates == pytest.approx([0.1, 0.01, 0.001])
+    rates = [first.training.learning_rate_at(step) for step in (0, 250, 119_999, 120_000, 125_000)]
+    assert rates == pytest.approx([0.0067, (0.0067 + 0.1) / 2, 0.1, 0.01, 0.001], rel=1e-2)
     assert (first.training.steps, first.training.weight_decay) == (135_000, 4e-5)
     assert second.training.workers * second.settings.images_per_worker == 256
-    rates = [second.training.learning_rate_at(step) for step in (1000, 148_159, 148_160, 157_420)]
-    assert rates == pytest.approx([0.14, 0.28, 0.028, 0.0028])
+    rates = [second.training.learning_rate_at(step) for step in (0, 1000, 148_159, 148_160, 157_420)]
+    assert rates == pytest.approx([0.0067, (0.0067 + 0.28) / 2, 0.28, 0.028, 0.0028], rel=1e-2)
+    assert first.training.optimizer == second.training.optimizer == "momentum"
     assert (second.settings.smallest_scale, second.settings.largest_scale) == (0.5, 2.0)
 
 
