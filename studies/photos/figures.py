@@ -49,7 +49,8 @@ def _by_batch(table: Table, found: Cells) -> Figure:
     lines = []
     for layer in table.layers:
         here = [(place, list(found[layer, name].values.values())) for place, name in enumerate(names)]
-        lines.append(Line(layer, *_means([(place, values) for place, values in here if values])))
+        if any(values for _, values in here):
+            lines.append(Line(layer, *_means([(place, values) for place, values in here if values])))
     axes = Axes("images per worker", "accuracy (%)", (-0.1, len(names) - 0.9), x_names=[n.split()[0] for n in names])
     data = [(layer, name, seed, v) for (layer, name), cell in found.items() for seed, v in cell.values.items()]
     title = "Accuracy by images per worker"

@@ -120,6 +120,9 @@ def main() -> None:
     kept = kept_results(scratch("photos") if fresh() else STUDIES / "photos")
     if fresh():
         train_missing(table, kept, chosen.data, chosen.workers)
+    else:
+        there = len(list(kept.records()))
+        print(f"{there} trainings are kept in {kept.path}; nothing is trained. FRESH=1 with --data FOLDER trains anew.")
     photos = len(open_photo_folder(chosen.data).training) if chosen.data else PHOTOS_HERE
     found = find_cells(table, kept, photos)
     if any(cell.trained for cell in found.values()):
