@@ -15,6 +15,10 @@ from studies import kept_or_fresh
 from studies.calibration import study as calibration
 from studies.kept_or_fresh import run_of
 from studies.observations.study import figures_of_run
+from studies.photos import study as photos
+from studies.photos.cells import find_cells
+from studies.photos.figures import figures as photo_figures
+from studies.photos.tables import find_table
 from studies.proxy_task import study as proxy_task
 from studies.rerank import study as rerank
 from studies.scale_invariance import study as scale_invariance
@@ -98,6 +102,17 @@ def test_small_batches_are_those_of_table_and_figure():
     for _, *cells in small_batches.rows(found):
         assert in_a_row(RESULTS, *cells)
     assert small_batches.figure(found).svg == (ROOT / "studies/small_batches/small_batches.svg").read_text()
+
+
+@pytest.mark.parametrize("name", ["layers", "batch-sizes"])
+def test_layers_on_photos_are_those_of_tables_and_figures(name):
+    table = find_table("tiny-imagenet", name)
+    found = find_cells(table, KeptResults(ROOT / "studies/photos"), photos.PHOTOS_HERE)
+    for layer, *cells in photos.rows(table, found):
+        assert set(cells) <= {"-", ""} or in_a_row(RESULTS, layer.strip("`"), *cells)
+    for figure in photo_figures(name, table, found):
+        shown = ROOT / f"studies/photos/{figure.name}.svg"
+        assert "loss" in figure.name or figure.svg == shown.read_text()
 
 
 def test_scale_invariance_is_that_of_the_figure_and_of_the_layers():
