@@ -16,6 +16,7 @@ struct Context {
   float** slots;     // where each slot begins
   double* moments;   // (moment, batch, {mean, variance}, pitch) over the plane
   float* wide_out;   // half precision: out between phases, staged form; else null
+  double* exchanged; // what the processes of a call exchange
 
   // The row of a slot for one sample; a constant is one vector.
   float* row(int32_t slot, int64_t sample) const {

@@ -52,7 +52,8 @@ const Backend* current_backend() {
 
 int32_t run(const EvoProgram* program, const EvoCall* call, bool backward) {
   if (!program || !call) return EVO_BAD_PROGRAM;
-  if (!call->x || !call->out || (backward && !call->gy)) return EVO_BAD_SHAPE;
+  const bool empty = call->exchange && call->batch == 0;
+  if (!empty && (!call->x || !call->out || (backward && !call->gy))) return EVO_BAD_SHAPE;
   const Backend* const backend = current_backend();
   const int threads = g_forked || call->threads < 1 ? 1 : call->threads;
   return backend->run(*program, *call, backward, backend->compiled, threads > 256 ? 256 : threads);

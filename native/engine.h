@@ -7,6 +7,7 @@
 #endif
 
 #include "backend.h"
+#include "exchange.h"
 #include "staging.h"
 #include "tile_pass.h"
 
@@ -54,6 +55,7 @@ inline void carve_shared(Context& c, Carver& carver, bool backward) {
   int phases_that_write = 0;
   for (const Phase& phase : c.phases) phases_that_write += phase.writes_out;
   const bool keep_wide = c.call.dtype != EVO_FLOAT32 && phases_that_write > 1;
+  c.exchanged = carver.take<double>(exchanged_numbers(c));
   c.wide_out = keep_wide ? carver.take<float>(g.batch * g.sample_floats()) : nullptr;
 }
 
@@ -131,18 +133,24 @@ class FlushDenormals {
 #endif
 };
 
-inline void run_thread(const Context& c, char* memory, int thread, int threads) {
+// The phases of a parallel region; the channel steps of the first may have been done between two of them.
+struct Phases {
+  size_t begin, end;
+  bool channels_done;
+};
+
+inline void run_thread(const Context& c, const Phases& phases, char* memory, int thread, int threads) {
   const FlushDenormals flushed;
   const int64_t vectors = c.geometry.pitch / kPitchFloats;
   const int64_t first = vectors * thread / threads * kPitchFloats, last = vectors * (thread + 1) / threads * kPitchFloats;
   const int64_t begin = c.geometry.batch * thread / threads, end = c.geometry.batch * (thread + 1) / threads;
-  for (size_t p = 0; p < c.phases.size(); ++p) {
+  for (size_t p = phases.begin; p < phases.end; ++p) {
     const Phase& phase = c.phases[p];
     Carver carver(memory);
     Worker worker;
     worker.carve(c, phase, carver);
-    if (!phase.channels.empty()) {
-      if (threads > 1 && p > 0) {
+    if (!phase.channels.empty() && !(p == phases.begin && phases.channels_done)) {
+      if (threads > 1 && p > phases.begin) {
 #pragma omp barrier
       }
       if (first < last)
@@ -179,10 +187,37 @@ inline int worthwhile_threads(Context& c, int threads) {
 #endif
 }
 
+inline void run_region(const Context& c, const Phases& phases, char* memory, size_t each, int threads) {
+  if (threads == 1) return run_thread(c, phases, memory, 0, 1);
+#ifdef _OPENMP
+#pragma omp parallel num_threads(threads)
+  {
+    const int thread = omp_get_thread_num(), count = omp_get_num_threads();
+    run_thread(c, phases, memory + each * thread, thread, count);
+  }
+#endif
+}
+
+// One region with all phases; where processes exchange moments, one region up to each exchange. False if one failed.
+inline bool run_regions(const Context& c, char* memory, size_t each, int threads, bool backward) {
+  for (size_t begin = 0, end; begin < c.phases.size(); begin = end) {
+    const bool first = exchanges(c, c.phases[begin]);
+    end = begin + 1;
+    while (end < c.phases.size() && !exchanges(c, c.phases[end])) ++end;
+    if (first) {
+      const FlushDenormals flushed;
+      double* const spare = reinterpret_cast<double*>(memory);  // where the first worker has it, too
+      if (!(backward ? exchange_adjoints : exchange_moments)(c, c.phases[begin], spare)) return false;
+    }
+    run_region(c, {begin, end, first}, memory, each, threads);
+  }
+  return true;
+}
+
 int32_t run(const EvoProgram& program, const EvoCall& call, bool backward, bool compiled, int threads) {
   static thread_local Block block;
   Context c{program, call, backward ? program.backward : program.forward, compiled, false, Geometry{}, nullptr, nullptr,
-            nullptr};
+            nullptr, nullptr};
   if (!find_geometry(call, c.geometry)) return EVO_BAD_SHAPE;
   threads = worthwhile_threads(c, threads);
   Carver measure(nullptr);
@@ -193,20 +228,10 @@ int32_t run(const EvoProgram& program, const EvoCall& call, bool backward, bool 
   Carver carver(memory);
   carve_shared(c, carver, backward);
   fill_slots(c);
-  if (threads == 1) {
-    run_thread(c, memory + shared, 0, 1);
-  } else {
-#ifdef _OPENMP
-#pragma omp parallel num_threads(threads)
-    {
-      const int thread = omp_get_thread_num(), count = omp_get_num_threads();
-      run_thread(c, memory + shared + each * thread, thread, count);
-    }
-#endif
-  }
-  deliver_slots(c, backward);
+  const bool whole = run_regions(c, memory + shared, each, threads, backward);
+  if (whole) deliver_slots(c, backward);
   block.release_if_larger_than(kKeptBytes);
-  return EVO_OK;
+  return whole ? EVO_OK : EVO_NO_EXCHANGE;
 }
 
 }  // namespace EVONORM_ISA

@@ -3,7 +3,8 @@
 //
 // Any program that is accepted must run without touching what is not its own: buffers have exactly the size the ABI
 // names, lie between forbidden pages and begin at any element. A whole program must be accepted, and give the same bits whatever the thread count,
-// whatever lay in its buffers and workspace before, whether or not rows are kept, and while another thread runs it too.
+// whatever lay in its buffers and workspace before, whether or not rows are kept, with and without an exchange of moments,
+// and while another thread runs it too.
 #include <sys/mman.h>
 
 #include <chrono>
@@ -87,6 +88,8 @@ struct Outputs {
   int32_t status;
 };
 
+int32_t alone(void*, double*, int64_t) { return 0; }  // an exchange with nobody else changes nothing
+
 EvoCall random_shape() {
   const int kChannels[] = {1, 3, 4, 8, 12, 16, 20, 33, 64, 96, 520, 1030};
   const int kPlanes[] = {1, 2, 9, 16, 35, 64, 72, 144, 576, 600, 2401, 4608};
@@ -98,6 +101,8 @@ EvoCall random_shape() {
   call.groups = 1 + pick((int)call.channels);
   while (call.channels % call.groups) --call.groups;
   call.layout = pick(2), call.dtype = pick(3), call.threads = 1 + pick(3);
+  call.exchange = pick(3) ? nullptr : alone;
+  call.everywhere = (double)(call.batch * call.plane);
   return call;
 }
 
@@ -147,6 +152,7 @@ void compare(const EvoProgram& program, const EvoCall& call, const Outputs& a, c
 // rows to keep.
 void check_repeat(const EvoProgram& program, EvoCall call, const Inputs& in, const Outputs& first) {
   call.threads = 1 + pick(3);
+  call.exchange = pick(3) ? nullptr : alone;
   Outputs second = make_outputs(program, call, 0x7f), third = make_outputs(program, call, 0x01);
   if (pick(3) == 0) {
     std::thread other([&] { run(program, call, in, second); });
@@ -168,6 +174,7 @@ void check_repeat(const EvoProgram& program, EvoCall call, const Inputs& in, con
 // One thing that makes no sense in an otherwise good call: refused before any memory is touched.
 void check_bad_call(const EvoProgram& program, EvoCall call, const Inputs& in) {
   call.x = in.x.as<void>(), call.gy = in.gy.as<void>(), call.out = in.x.as<void>();
+  call.exchange = nullptr;
   const int64_t sizes[] = {0, -1, INT64_MIN, INT64_MAX, int64_t(1) << 41};
   switch (pick(8)) {
     case 0: call.batch = sizes[pick(5)]; break;

@@ -77,7 +77,7 @@ EVONORM_INLINE void tile_by_row(Geometry& g) {
 // False for a call that makes no sense.
 EVONORM_INLINE bool find_geometry(const EvoCall& call, Geometry& g) {
   constexpr int64_t kLargest = int64_t(1) << 40;
-  if (call.batch < 1 || call.channels < 1 || call.plane < 1 || call.groups < 1) return false;
+  if (call.batch < (call.exchange ? 0 : 1) || call.channels < 1 || call.plane < 1 || call.groups < 1) return false;
   if (call.batch > kLargest / call.channels || call.batch * call.channels > kLargest / call.plane) return false;
   if (call.channels % call.groups || call.layout < 0 || call.layout > 1 || call.dtype < 0 || call.dtype > 2) return false;
   g = Geometry{};

@@ -11,12 +11,16 @@ enum EvoStatus : int32_t {
   EVO_TOO_LARGE = 2,     // well formed, but beyond the limits in program.h
   EVO_BAD_SHAPE = 3,     // batch, channels, plane, groups, layout or dtype out of range
   EVO_NO_MEMORY = 4,
+  EVO_NO_EXCHANGE = 5,   // the processes could not exchange their moments
 };
 
 enum EvoLayout : int32_t { EVO_CHANNELS_FIRST = 0, EVO_CHANNELS_LAST = 1 };
 enum EvoDtype : int32_t { EVO_FLOAT32 = 0, EVO_FLOAT16 = 1, EVO_BFLOAT16 = 2 };
 
 struct EvoProgram;
+
+// Replaces this process's numbers by those of all; anything but 0 ends the run. See EvoCall::exchange.
+typedef int32_t (*EvoExchange)(void* user, double* numbers, int64_t count);
 
 // One run. Tensors are dense (batch, channels, plane) in the given layout; the others are fp32.
 struct EvoCall {
@@ -29,6 +33,13 @@ struct EvoCall {
   float* exports;                   // exports x channels raw batch moments; forward only
   int64_t batch, channels, plane;
   int32_t groups, layout, dtype, threads;
+  // Moments over the batches of several processes; null: of this one. Called once for each phase that takes moments over
+  // the batch, by the calling thread. Forward brings the number of elements behind a channel, then for each moment
+  // `pitch` means and `pitch` variances (channels rounded up to 16), and expects the same of all processes; backward
+  // brings `pitch` adjoints for each moment and expects their sums. Only then may the batch be empty.
+  EvoExchange exchange;
+  void* exchange_user;
+  double everywhere;                // backward: the number of elements behind a channel in all processes
 };
 
 // Parses and checks an encoded program. Never trusts it: every index is checked against its limit.

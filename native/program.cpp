@@ -108,6 +108,7 @@ class Parser {
     require(!phases.empty());
     for (Phase& phase : phases) {
       steps(phase.channels, true);
+      for (const Step& each : phase.channels) phase.batch_moments += each.type == BATCH_MOMENT || each.type == BATCH_ADJOINT;
       phase.stages.resize(in_.count(kMaxStages));
       for (Stage& stage : phase.stages) {
         steps(stage.rows, false);

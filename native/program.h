@@ -84,6 +84,7 @@ struct Stage {
 struct Phase {
   std::vector<Step> channels;
   std::vector<Stage> stages;
+  int32_t batch_moments = 0;  // channel steps that take a moment over the batch, or its adjoint
   bool reads_x = false, reads_gy = false, writes_out = false, adds_to_out = false;
 };
 

@@ -17,6 +17,7 @@ PyObject* fail(int32_t status) {
   switch (status) {
     case EVO_BAD_PROGRAM: PyErr_SetString(PyExc_ValueError, "the program is malformed."); break;
     case EVO_TOO_LARGE: PyErr_SetString(PyExc_OverflowError, "the program is beyond the kernel's limits."); break;
+    case EVO_NO_EXCHANGE: break;  // the Python function that exchanges has said why
     case EVO_BAD_SHAPE: PyErr_SetString(PyExc_ValueError, "the kernel got a shape, layout or dtype out of range."); break;
     default: PyErr_NoMemory();
   }
@@ -79,6 +80,15 @@ class Arguments {
     }
     return good_;
   }
+  PyObject* function() {
+    PyObject* const value = next();
+    if (value && !PyCallable_Check(value)) {
+      PyErr_SetString(PyExc_TypeError, "expected a function that exchanges moments.");
+      good_ = false;
+    }
+    return value;
+  }
+  bool ended() const { return at_ == count_; }
   bool good_so_far() const { return good_; }
 
  private:
@@ -104,8 +114,26 @@ void read_shape(Arguments& a, EvoCall& call) {
   call.threads = (int32_t)a.integer();
 }
 
+// Numbers go to Python as a view of them; an exception there ends the run and is the call's.
+int32_t exchange_in_python(void* function, double* numbers, int64_t count) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyObject* const view = PyMemoryView_FromMemory(reinterpret_cast<char*>(numbers), count * (int64_t)sizeof(double), PyBUF_WRITE);
+  PyObject* const done = view ? PyObject_CallOneArg(static_cast<PyObject*>(function), view) : nullptr;
+  const int32_t status = done ? 0 : 1;
+  Py_XDECREF(done);
+  Py_XDECREF(view);
+  PyGILState_Release(state);
+  return status;
+}
+
+void read_exchange(Arguments& a, EvoCall& call) {
+  if (a.ended()) return;
+  call.exchange_user = a.function();
+  call.exchange = exchange_in_python;
+}
+
 PyObject* finish(const EvoProgram* program, EvoCall& call, bool backward) {
-  if (backward && !call.saved && evo_saved_floats(program, 1, 1) > 0) return fail(EVO_BAD_SHAPE);
+  if (backward && !call.saved && evo_saved_floats(program, call.batch ? 1 : 0, 1) > 0) return fail(EVO_BAD_SHAPE);
   if (!backward && !call.exports && program->exports > 0) return fail(EVO_BAD_SHAPE);
   int32_t status;
   Py_BEGIN_ALLOW_THREADS;
@@ -115,7 +143,7 @@ PyObject* finish(const EvoProgram* program, EvoCall& call, bool backward) {
   Py_RETURN_NONE;
 }
 
-// forward(program, x, y, saved, exports, parameters, batch, channels, plane, groups, layout, dtype, threads)
+// forward(program, x, y, saved, exports, parameters, batch, channels, plane, groups, layout, dtype, threads[, exchange])
 PyObject* forward(PyObject*, PyObject* const* values, Py_ssize_t count) {
   Arguments a(values, count);
   EvoCall call{};
@@ -128,10 +156,11 @@ PyObject* forward(PyObject*, PyObject* const* values, Py_ssize_t count) {
   if (a.good_so_far()) a.pointers(parameters, (int32_t)program->parameters.size());
   call.parameters = parameters;
   read_shape(a, call);
+  read_exchange(a, call);
   return a.good() ? finish(program, call, false) : nullptr;
 }
 
-// backward(program, x, gy, grad_x, saved, parameters, gradients, batch, ..., threads as in forward)
+// backward(program, x, gy, grad_x, saved, parameters, gradients, batch, ..., threads as in forward[, exchange, everywhere])
 PyObject* backward(PyObject*, PyObject* const* values, Py_ssize_t count) {
   Arguments a(values, count);
   EvoCall call{};
@@ -146,6 +175,8 @@ PyObject* backward(PyObject*, PyObject* const* values, Py_ssize_t count) {
   call.parameters = parameters;
   call.gradients = gradients;
   read_shape(a, call);
+  read_exchange(a, call);
+  if (call.exchange) call.everywhere = (double)a.integer();
   return a.good() ? finish(program, call, true) : nullptr;
 }
 

@@ -142,16 +142,15 @@ inline void sample_moment(const Context& c, const Step& s, int64_t sample, doubl
   if (size > 1) spread_over_sets(mean, sets, size);
 }
 
-inline void batch_moment(const Context& c, const Step& s, int64_t first, int64_t last, double* spare) {
-  const int64_t pitch = c.geometry.pitch, batch = c.geometry.batch;
-  double* const m = spare + 2 * pitch;
-  double* const v = m + pitch;
+// Means and variances of some channels over this process's batch; of none they are zero.
+inline void batch_planes(const Context& c, const Step& s, int64_t first, int64_t last, double* spare, double* m, double* v) {
+  const int64_t batch = c.geometry.batch;
   for (int64_t i = first; i < last; ++i) m[i] = v[i] = 0;
   for (int64_t b = 0; b < batch; ++b) {
     const PlaneMoments in = plane_moments(c, s, b, spare);
     for (int64_t i = first; i < last; ++i) m[i] += in.mean[i];
   }
-  for (int64_t i = first; i < last; ++i) m[i] /= batch;
+  for (int64_t i = first; i < last && batch; ++i) m[i] /= batch;
   for (int64_t b = 0; b < batch; ++b) {
     const PlaneMoments in = plane_moments(c, s, b, spare);
     for (int64_t i = first; i < last; ++i) {
@@ -159,14 +158,25 @@ inline void batch_moment(const Context& c, const Step& s, int64_t first, int64_t
       v[i] += in.variance[i] + distance * distance;
     }
   }
+  for (int64_t i = first; i < last && batch; ++i) v[i] /= batch;
+}
+
+inline void finish_batch_moment(const Context& c, const Step& s, int64_t first, int64_t last, const PlaneMoments& of) {
   const float eps = c.program.eps;
+  const double *const m = of.mean, *const v = of.variance;
   float* const value = c.slots[s.value];
-  for (int64_t i = first; i < last; ++i) value[i] = finish_moment(s.moment, m[i], v[i] / batch, eps);
+  for (int64_t i = first; i < last; ++i) value[i] = finish_moment(s.moment, m[i], v[i], eps);
   if (s.mean >= 0)
     for (int64_t i = first; i < last; ++i) c.slots[s.mean][i] = (float)m[i];
   if (s.exported < 0) return;
   for (int64_t i = first; i < last; ++i)
-    c.slots[s.exported][i] = (float)raw_moment(s.moment, m[i], v[i] / batch);
+    c.slots[s.exported][i] = (float)raw_moment(s.moment, m[i], v[i]);
+}
+
+inline void batch_moment(const Context& c, const Step& s, int64_t first, int64_t last, double* spare) {
+  double *const m = spare + 2 * c.geometry.pitch, *const v = m + c.geometry.pitch;
+  batch_planes(c, s, first, last, spare, m, v);
+  finish_batch_moment(c, s, first, last, {m, v});
 }
 
 EVONORM_INLINE float adjoint_coefficient(Moment moment, double share, float value) {
@@ -206,11 +216,12 @@ inline void sample_adjoint(const Context& c, const Step& s, int64_t sample) {
   if (s.source_adjoint >= 0) add_to_source(c, s, sample, 0, channels, (double)c.geometry.plane);
 }
 
-inline void batch_adjoint(const Context& c, const Step& s, int64_t first, int64_t last) {
-  const float* const adjoint = c.slots[s.adjoint];
+// `Adjoints` are floats of this process's batch, or doubles of all processes with `elements` behind each.
+template <class Adjoints>
+void batch_adjoint(const Context& c, const Step& s, int64_t first, int64_t last, const Adjoints* adjoint, double elements) {
   const float* const value = c.slots[s.value];
   float* const coefficient = c.slots[s.coefficient];
-  const double share = 1.0 / ((double)c.geometry.plane * c.geometry.batch);
+  const double share = 1.0 / elements;
   for (int64_t i = first; i < last; ++i) coefficient[i] = adjoint_coefficient(s.moment, adjoint[i] * share, value[i]);
   if (s.source_adjoint < 0) return;
   if (c.program.slots[s.source_adjoint].kind == KIND_CHANNEL) {
@@ -231,6 +242,8 @@ inline void sum_batch(const Context& c, const Step& s, int64_t first, int64_t la
   for (int64_t i = first; i < last; ++i) out[i] = s.mode == ADD ? out[i] + (float)spare[i] : (float)spare[i];
 }
 
+EVONORM_INLINE double elements_here(const Context& c) { return (double)c.geometry.plane * c.geometry.batch; }
+
 // `spare` has room for four rows of doubles.
 inline void run_row_step(const Context& c, const Step& s, int64_t sample, double* spare) {
   if (s.type == ELEMENTWISE) elementwise_step(c, s.elementwise, sample, 0, round_up(c.geometry.channels, kLanes));
@@ -243,7 +256,7 @@ inline void run_channel_step(const Context& c, const Step& s, int64_t first, int
   const int64_t valid = smaller(last, c.geometry.channels);
   if (s.type == ELEMENTWISE) elementwise_step(c, s.elementwise, 0, first, last);
   if (s.type == BATCH_MOMENT) batch_moment(c, s, first, valid, spare);
-  if (s.type == BATCH_ADJOINT) batch_adjoint(c, s, first, valid);
+  if (s.type == BATCH_ADJOINT) batch_adjoint(c, s, first, valid, c.slots[s.adjoint], elements_here(c));
   if (s.type == SUM_BATCH) sum_batch(c, s, first, valid, spare);
 }
 

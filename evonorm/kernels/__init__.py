@@ -1,8 +1,9 @@
 """How a graph runs. Read `call.py` first: one call as one value; then `eager.py`: plain torch, the reference.
 
-`choose.py` says which kernel runs a call, and why the others do not. `synced.py` takes means over all ranks. `plan/`
-turns a graph into what any device must compute, `cpu/` makes that a program of the native library. `probes/` are not
-kernels: they tell in a fraction of a millisecond what a graph does, for checks and fingerprints.
+`choose.py` says which kernel runs a call, and why the others do not. `synced.py` takes moments over all ranks,
+`lean.py` is what exporters see. `plan/` turns a graph into what any device must compute, `cpu/` makes that a program of
+the native library. `probes/` are not kernels: they tell in a fraction of a millisecond what a graph does, for checks
+and fingerprints.
 """
 
 from evonorm.kernels.call import THIS_BATCH as THIS_BATCH
@@ -26,6 +27,9 @@ from evonorm.kernels.probes.fingerprint import Response as Response
 from evonorm.kernels.probes.fingerprint import fingerprint as fingerprint
 from evonorm.kernels.probes.fingerprint import probe_batches as probe_batches
 from evonorm.kernels.probes.fingerprint import respond as respond
+from evonorm.kernels.probes.likeness import FAMILY as FAMILY
+from evonorm.kernels.probes.likeness import likeness as likeness
+from evonorm.kernels.probes.likeness import signature as signature
 from evonorm.kernels.probes.small_arrays import Probes as Probes
 from evonorm.kernels.probes.small_arrays import backward_small as backward_small
 from evonorm.kernels.probes.small_arrays import forward_small as forward_small

@@ -29,9 +29,21 @@ class MovingMoments(NamedTuple):
 
 
 class SyncedMoments(NamedTuple):
-    """Moments are of the inputs of all ranks of a process group, as if they were one batch; None: every rank."""
+    """Moments are of the inputs of all ranks of a process group, as if they were one batch; None: every rank.
+
+    A list in `counted` is given the number of elements behind a channel of all ranks, as a tensor of one number.
+    """
 
     group: "ProcessGroup | None" = None
+    counted: list[Tensor] | None = None
+
+    def note_count(self, count: Tensor) -> None:
+        """A kernel tells how many elements the ranks have brought; it may do so once for each exchange."""
+        if self.counted is not None:
+            self.counted[:] = [count]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "SyncedMoments":
+        return self  # a process group is no part of a model, and cannot be copied
 
 
 Moments = BatchMoments | MovingMoments | SyncedMoments

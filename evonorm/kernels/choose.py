@@ -13,6 +13,7 @@ from evonorm.kernels.call import Kernel, LayerCall, Result
 from evonorm.kernels.cpu.custom_op import refuses_operator, run_operator
 from evonorm.kernels.cpu.native import refuses_native, run_native
 from evonorm.kernels.eager import run_eager
+from evonorm.kernels.lean import refuses_lean, run_lean
 
 
 @lru_cache(maxsize=1)
@@ -27,10 +28,11 @@ def takes_every_call(call: LayerCall) -> None:  # noqa: ARG001
 
 NATIVE = Kernel("native", refuses_native, run_native)
 OPERATOR = Kernel("operator", refuses_operator, run_operator)  # the native library as torch.compile sees it
+LEAN = Kernel("lean", refuses_lean, run_lean)  # what exporters see
 EAGER = Kernel("eager", takes_every_call, run_eager)
 COMPILE = Kernel("compile", takes_every_call, lambda call: compiled_eager()(call))
 KERNELS: dict[str | None, tuple[Kernel, ...]] = {  # by EVONORM_KERNEL, in the order in which they are asked
-    None: (NATIVE, OPERATOR, EAGER),
+    None: (NATIVE, OPERATOR, LEAN, EAGER),
     "eager": (EAGER,),
     "native": (NATIVE, OPERATOR),
     "compile": (COMPILE,),

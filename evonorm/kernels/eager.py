@@ -11,9 +11,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from evonorm.graph import ATOM, INDEX_SETS, PRIMITIVES, ROWS, V0, V1, ZERO, Piece, Primitive, X
+from evonorm.graph import ATOM, INDEX_SETS, PRIMITIVES, ROWS, V0, V1, ZERO, Node, Piece, Primitive, X
 from evonorm.kernels.call import LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
-from evonorm.kernels.synced import mean_over_ranks
+from evonorm.kernels.synced import moments_over_ranks
 
 
 def run_eager(call: LayerCall) -> Result:
@@ -36,7 +36,7 @@ def run_eager(call: LayerCall) -> Result:
         if not node.primitive.needs_batch:
             raw = raw_moment(moment, index_set, inputs[0], call.groups)
         else:
-            raw = batch_moment(node.primitive, inputs[0], number)
+            raw = batch_moment(node, inputs[0], number)
             if not isinstance(call.moments, MovingMoments):
                 batch.append(raw.detach().reshape(-1).expand(x.shape[1]))
         values[number] = raw if moment == "mean" else torch.sqrt(raw + call.eps)
@@ -52,22 +52,25 @@ def per_channel(vector: Tensor, x: Tensor) -> Tensor:
     return rows.reshape(*rows.shape, *(1,) * (x.ndim - 2))  # (1 or b, c, 1, ...)
 
 
-def batch_moments_of(call: LayerCall, wide: Tensor) -> Callable[[Primitive, Tensor, int], Tensor]:
-    """How a raw moment over the batch is found: from its primitive, what it is of, and the number of its node."""
+def batch_moments_of(call: LayerCall, wide: Tensor) -> Callable[[Node, Tensor, int], Tensor]:
+    """How a raw moment over the batch is found: from its node, what it is of, and the node's number."""
     moments = call.moments
     if isinstance(moments, MovingMoments):
         moving = dict(zip(call.graph.batch_moments, moments.tensors, strict=True))
-        return lambda primitive, a, number: per_channel(moving[number], wide)  # noqa: ARG005
+        return lambda node, a, number: per_channel(moving[number], wide)  # noqa: ARG005
     if isinstance(moments, SyncedMoments):
-        mean = mean_over_ranks(wide, moments.group)
-        return lambda primitive, a, number: synced_moment(mean, primitive, a)  # noqa: ARG005
-    return lambda primitive, a, number: raw_moment(str(primitive.moment), str(primitive.index_set), a, call.groups)  # noqa: ARG005
+        over_ranks = moments_over_ranks(wide, moments)
+        return lambda node, a, number: over_ranks(synced_kind(node), a, node.inputs[0])  # noqa: ARG005
+    return lambda node, a, number: raw_moment(  # noqa: ARG005
+        str(node.primitive.moment), str(node.primitive.index_set), a, call.groups
+    )
 
 
-def synced_moment(mean: Callable[[Tensor], Tensor], primitive: Primitive, a: Tensor) -> Tensor:
-    if primitive.index_set != "bwh":
-        raise ValueError(f"{primitive.name} cannot be taken over all ranks; moments over bwh can.")
-    return moment_by(mean, str(primitive.moment), a)
+def synced_kind(node: Node) -> str:
+    """The kind of a moment that can be taken over all ranks."""
+    if node.primitive.index_set != "bwh":
+        raise ValueError(f"{node.primitive.name} cannot be taken over all ranks; moments over bwh can.")
+    return str(node.primitive.moment)
 
 
 def torch_function(op: str) -> Callable[..., Tensor]:
@@ -128,14 +131,9 @@ def raw_moment(moment: str, index_set: str, a: Tensor, groups: int) -> Tensor:
 
 
 def moment_over(axes: tuple[int, ...], moment: str, a: Tensor) -> Tensor:
-    return moment_by(lambda b: b.mean(axes, keepdim=True), moment, a)
-
-
-def moment_by(mean: Callable[[Tensor], Tensor], moment: str, a: Tensor) -> Tensor:
-    """The raw moment, by whatever takes a mean: over axes, or over the ranks as well."""
     if moment == "rms":
-        return mean(torch.square(a))
-    center = mean(a)
+        return torch.square(a).mean(axes, keepdim=True)
+    center = a.mean(axes, keepdim=True)
     if moment == "mean":
         return center
-    return mean(torch.square(a - center))  # two passes: right also where mean >> std
+    return torch.square(a - center).mean(axes, keepdim=True)  # two passes: right also where mean >> std

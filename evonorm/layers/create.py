@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, SupportsIndex
 
+import torch
 from torch import nn
 
 from evonorm.foundation import Register, check_plain_name
 from evonorm.graph import CATALOG, Entry, Graph, graph_of
 from evonorm.layers.baselines import BatchNormAct, FilterResponseNorm, GroupNormAct, PixelNormReLU
+from evonorm.layers.conventions import check_settings, largest_divisor, whole_number
 from evonorm.layers.evonorms import EVONORMS
-from evonorm.layers.norm_act import NormAct, check_settings, largest_divisor
+from evonorm.layers.norm_act import NormAct
 
 
 class LayerBuilder(Protocol):
@@ -102,11 +104,13 @@ def layer_names() -> list[str]:
 
 def create_layer(
     layer: str | Graph,
-    channels: int,
+    channels: SupportsIndex,
     nonlinearity: bool = True,
-    groups: int = 32,
+    groups: SupportsIndex = 32,
     eps: float = 1e-5,
     momentum: float | None = 0.1,
+    device: torch.device | str | None = None,
+    dtype: torch.dtype | None = None,
 ) -> nn.Module:
     """A layer to put where a model has a normalization and the activation behind it.
 
@@ -115,15 +119,16 @@ def create_layer(
         channels: C of the inputs (N, C, *spatial).
         nonlinearity: False where the model has no activation: plain affine for EvoNorms and graphs; the normalization
             without the activation for BN, GN, LN, FRN and PixelNorm.
-        groups, eps, momentum: as in `NormAct`.
+        groups, eps, momentum, device, dtype: as in `NormAct`.
 
     Raises ValueError for an unknown name (it says which is close), a formula that cannot be read or impossible
     arguments, TypeError for anything else than text or a Graph.
 
     Example: layer = evonorm.create_layer("evonorm-b0", channels=64)
     """
-    check_settings(channels, groups, eps, momentum)
-    settings = (channels, nonlinearity, groups, eps, momentum)
+    check_settings(eps, momentum)
+    settings = (whole_number("channels", channels), nonlinearity, whole_number("groups", groups), eps, momentum)
     if isinstance(layer, str) and layer in CATALOG and layer in BUILDERS:
-        return BUILDERS[layer](*settings)
-    return NormAct(graph_of(layer), *settings)
+        built = BUILDERS[layer](*settings)
+        return built if device is None and dtype is None else built.to(device=device, dtype=dtype)
+    return NormAct(graph_of(layer), *settings, device, dtype)

@@ -1,5 +1,9 @@
 """The paper's six layers by name. Each is `NormAct` with its formula from the catalog."""
 
+from typing import SupportsIndex
+
+import torch
+
 from evonorm.graph import graph_of
 from evonorm.layers.norm_act import NormAct
 
@@ -11,13 +15,15 @@ class NamedNormAct(NormAct):
 
     def __init__(
         self,
-        channels: int,
+        channels: SupportsIndex,
         nonlinearity: bool = True,
-        groups: int = 32,
+        groups: SupportsIndex = 32,
         eps: float = 1e-5,
         momentum: float | None = 0.1,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
-        super().__init__(graph_of(self.name), channels, nonlinearity, groups, eps, momentum)
+        super().__init__(graph_of(self.name), channels, nonlinearity, groups, eps, momentum, device, dtype)
 
 
 class EvoNormB0(NamedNormAct):
@@ -29,6 +35,7 @@ class EvoNormB0(NamedNormAct):
         groups: without effect, since no moment is over groups of channels.
         eps: inside the roots of the moments.
         momentum: weight of the new batch in the moving moments; None averages all batches equally.
+        device, dtype: of the parameters.
 
     Parameters of shape (C,): `weight` (gamma), `bias` (beta), `v1`. Evaluation uses the moving `running_var`.
     Raises ValueError for impossible arguments or another number of channels, TypeError for inputs of whole numbers.
@@ -48,6 +55,7 @@ class EvoNormB1(NamedNormAct):
         groups: without effect, since no moment is over groups of channels.
         eps: inside the roots of the moments.
         momentum: weight of the new batch in the moving moments; None averages all batches equally.
+        device, dtype: of the parameters.
 
     Parameters of shape (C,): `weight` (gamma), `bias` (beta). Evaluation uses the moving `running_var`.
     Raises ValueError for impossible arguments or another number of channels, TypeError for inputs of whole numbers.
@@ -67,6 +75,7 @@ class EvoNormB2(NamedNormAct):
         groups: without effect, since no moment is over groups of channels.
         eps: inside the roots of the moments.
         momentum: weight of the new batch in the moving moments; None averages all batches equally.
+        device, dtype: of the parameters.
 
     Parameters of shape (C,): `weight` (gamma), `bias` (beta). Evaluation uses the moving `running_var`.
     Raises ValueError for impossible arguments or another number of channels, TypeError for inputs of whole numbers.
@@ -86,6 +95,7 @@ class EvoNormS0(NamedNormAct):
         groups: of channels; the largest divisor of `channels` that is not above it is taken.
         eps: inside the roots of the moments.
         momentum: without effect, since no moment is over the batch.
+        device, dtype: of the parameters.
 
     Parameters of shape (C,): `weight` (gamma), `bias` (beta), `v1`. Training and evaluation are the same.
     Raises ValueError for impossible arguments or another number of channels, TypeError for inputs of whole numbers.
@@ -105,6 +115,7 @@ class EvoNormS1(NamedNormAct):
         groups: of channels; the largest divisor of `channels` that is not above it is taken.
         eps: inside the roots of the moments.
         momentum: without effect, since no moment is over the batch.
+        device, dtype: of the parameters.
 
     Parameters of shape (C,): `weight` (gamma), `bias` (beta). Training and evaluation are the same.
     Raises ValueError for impossible arguments or another number of channels, TypeError for inputs of whole numbers.
@@ -124,6 +135,7 @@ class EvoNormS2(NamedNormAct):
         groups: of channels; the largest divisor of `channels` that is not above it is taken.
         eps: inside the roots of the moments.
         momentum: without effect, since no moment is over the batch.
+        device, dtype: of the parameters.
 
     Parameters of shape (C,): `weight` (gamma), `bias` (beta). Training and evaluation are the same.
     Raises ValueError for impossible arguments or another number of channels, TypeError for inputs of whole numbers.

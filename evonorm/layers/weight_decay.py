@@ -3,10 +3,9 @@
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from evonorm.layers.baselines import PixelNormReLU
-from evonorm.layers.norm_act import NormAct
+from evonorm.layers.conventions import Layer
 
-_LAYERS = (NormAct, PixelNormReLU, _BatchNorm, nn.GroupNorm, nn.LayerNorm)
+_LAYERS = (Layer, _BatchNorm, nn.GroupNorm, nn.LayerNorm)
 
 
 def no_weight_decay(model: nn.Module) -> set[str]:

@@ -94,6 +94,23 @@ def test_calls_that_make_no_sense():
     native.forward(*good[:-1], 100_000)  # more threads than make sense are fewer threads
 
 
+def test_an_exchange_that_fails_is_the_calls_own_error():
+    program = program_of(Graph.parse("x / std_bwh(x)"), 1e-5, True)
+    handle = native.create(program.encode())
+    x, w, exports = torch.rand(2, 8, 4), torch.rand(8), torch.empty(1, 8)
+    pointers = (w.data_ptr(),) * len(program.parameters)
+    call = [handle, x.data_ptr(), x.data_ptr(), 0, exports.data_ptr(), pointers, 2, 8, 4, 4, 0, 0, 1]
+    seen = []
+    native.forward(*call, lambda numbers: seen.append(len(numbers)))
+    assert seen == [8 * (1 + 2 * 16)]  # bytes: a count, 16 means and 16 variances, of which 8 are channels
+    with pytest.raises(ConnectionError, match="gone"):
+        native.forward(*call, lambda numbers: (_ for _ in ()).throw(ConnectionError("gone")))
+    native.forward(*call)
+    for bad in ([*call, None], [*call, print, 3], [*call[:6], 0, *call[7:]]):
+        with pytest.raises((TypeError, ValueError)):
+            native.forward(*bad)
+
+
 def test_slots_of_one_parameter_must_agree_and_moments_leave_per_channel():
     good = np.frombuffer(encoded("x / std_bwh(x)"), dtype=np.int32)
     first, words = 8, 4  # behind the header come the slots: kind, home, index, constant

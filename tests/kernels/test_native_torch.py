@@ -327,3 +327,44 @@ class TestDispatch:
             create_layer("x / rms_wh(x) + v1", 8)(x)  # no second warning: it would be an error here
         finally:
             library.library_or_warning.cache_clear()
+
+
+@pytest.mark.parametrize("which", ["x", "weight", "gradient", "x of a complex tensor"])
+def test_a_negation_that_is_only_noted_is_computed(which):
+    """torch's neg bit: the tensor's memory holds the opposite of its values."""
+    layer = create_layer("evonorm-b0", 8)
+    x, gy = torch.randn(2, 8, 4, 4), torch.randn(2, 8, 4, 4)
+    if which == "x of a complex tensor":
+        flagged = torch.complex(gy, -x).conj().imag  # the public way to such a tensor, strided
+        assert torch.equal(layer(flagged), layer(x))
+        return
+    if which == "weight":
+        layer.weight.data.uniform_()
+        expected = layer(x)
+        layer.weight.data = torch._neg_view(-layer.weight.data)
+        assert layer.weight.data.is_neg()
+        assert torch.equal(layer(x), expected)
+        return
+    expected = gradient_of(layer, x, gy)
+    x, gy = (torch._neg_view(-x), gy) if which == "x" else (x, torch._neg_view(-gy))
+    assert torch.equal(gradient_of(layer, x, gy), expected)
+
+
+def gradient_of(layer, x, gy):
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(layer(x), x, gy)[0]
+
+
+@pytest.mark.parametrize("formula", ["exp(log(x) + 1)", "sqrt(x) + x", "log(x)", "x / std_wh(x)", "max(x, sqrt(x))"])
+def test_numbers_below_the_normal_range_count_as_zero(formula):
+    """The one documented difference from eager (docs/kernel.md): behind the sign in log and sqrt it is no rounding."""
+    layer = create_layer(formula, 8)
+    tiny = torch.randn(2, 8, 4, 4).clamp(-1, 1) * 1e-39
+    assert ((tiny != 0) & (tiny.abs() < torch.finfo(torch.float32).tiny)).all()
+    with torch.no_grad():
+        torch.testing.assert_close(layer(tiny), layer(torch.zeros_like(tiny)), rtol=0, atol=2e-38)
+        ordinary = torch.randn(2, 8, 4, 4)
+        beside = ordinary.clone()
+        beside[0, 0, 0, 0] = 1e-40
+        eager, _ = run_eager(layer.kernel_call(ordinary))
+        torch.testing.assert_close(layer(beside)[1], eager[1] if "std" not in formula else layer(beside)[1])

@@ -8,7 +8,7 @@ import torch
 
 import evonorm
 from evonorm.layers import BatchNormAct, GroupNormAct
-from evonorm.layers.norm_act import largest_divisor
+from evonorm.layers.conventions import largest_divisor
 from tests.layers.paper_reference import LAYERS, gradient, layer_output
 
 SHAPES = [(2, 64, 5, 7), (3, 24, 4, 4), (1, 32, 1, 1), (8, 20, 9), (4, 12), (2, 8, 3, 4, 5)]

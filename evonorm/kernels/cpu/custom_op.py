@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from evonorm.graph import Graph
-from evonorm.kernels.call import LayerCall, MovingMoments, Result, check_shapes
+from evonorm.kernels.call import LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
 from evonorm.kernels.cpu.library import PITCH, PreparedLayer, prepare_layer, why_not_native
 from evonorm.kernels.cpu.native import (
     dense_layout,
@@ -148,6 +148,8 @@ def refuses_operator(call: LayerCall) -> str | None:
         return "torch is not compiling"
     if torch.compiler.is_exporting():
         return "what torch.export and ONNX keep must run without evonorm"
+    if isinstance(call.moments, SyncedMoments):
+        return "the batch moments are of all ranks, and an operator does not wait for others"
     reason = unfit(call)
     if reason is None and native_export_rows(*_prepared_by(call)) is None:
         return why_not_native()
@@ -161,7 +163,7 @@ def run_operator(call: LayerCall) -> Result:
     assert rows is not None
     v0, v1 = [None if each is None else each.float() for each in (call.v0, call.v1)]
     moving = [each.float() for each in call.moving]
-    training = not isinstance(call.moments, MovingMoments)
+    _, eps, training, _, _ = _prepared_by(call)
     y, _, exports = layer_forward(
         call.x,
         call.weight.float(),
@@ -171,7 +173,7 @@ def run_operator(call: LayerCall) -> Result:
         moving,
         call.graph.encode(),
         call.groups,
-        call.eps,
+        eps,
         training,
     )
     moments = exports.detach()  # an operator's results all count as differentiable
@@ -179,7 +181,9 @@ def run_operator(call: LayerCall) -> Result:
 
 
 def _prepared_by(call: LayerCall) -> tuple[Graph, float, bool, int, int]:
-    return call.graph, call.eps, not isinstance(call.moments, MovingMoments), call.weight.ndim, call.bias.ndim
+    # through text: dynamo may take a module's eps for a variable, and no program is made for a variable
+    eps = float(f"{call.eps}")
+    return call.graph, eps, not isinstance(call.moments, MovingMoments), call.weight.ndim, call.bias.ndim
 
 
 def native_export_rows(graph: Graph, eps: float, training: bool, weights: int, biases: int) -> tuple[int, ...] | None:

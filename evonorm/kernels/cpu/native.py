@@ -5,11 +5,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
+from torch.profiler import record_function
 
 from evonorm.kernels.call import THIS_BATCH, LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
-from evonorm.kernels.cpu.library import PreparedLayer, prepared_layer, why_not_native
+from evonorm.kernels.cpu.library import PITCH, PreparedLayer, prepared_layer, why_not_native
 from evonorm.kernels.eager import run_eager
 from evonorm.kernels.plan.values import PARAMETERS
+from evonorm.kernels.synced import Exchange
 
 DTYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
 PLAIN = (Tensor, torch.nn.Parameter)
@@ -21,7 +24,11 @@ LAST_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
 
 
 def dense_layout(x: Tensor) -> tuple[Tensor, int]:
-    """x as it lies if it is dense, else a dense copy; and which of the two layouts it has."""
+    """x as it lies if it is dense, else a dense copy; and which of the two layouts it has.
+
+    A tensor whose negation is only noted (torch's neg bit) is negated first: the library reads memory.
+    """
+    x = x.resolve_neg()
     if x.is_contiguous():
         return x, CHANNELS_FIRST
     last = LAST_FORMATS.get(x.ndim)
@@ -36,17 +43,36 @@ def dense_layout(x: Tensor) -> tuple[Tensor, int]:
 
 def like_layout(gy: Tensor, layout: int) -> Tensor:
     """gy in the layout of x: autograd may bring it expanded or in the other one."""
+    gy = gy.resolve_neg()
     if layout == CHANNELS_FIRST:
         return gy.contiguous()
     return gy.contiguous(memory_format=LAST_FORMATS[gy.ndim])
 
 
+def sizes(x: Tensor) -> tuple[int, int, int]:
+    """Batch, channels and plane as the library counts; an empty input, which only exchanges, is an empty batch."""
+    elements, channels = x.numel(), x.shape[1]
+    return (x.shape[0], channels, elements // (x.shape[0] * channels)) if elements else (0, channels, 1)
+
+
+def addresses(vectors: Sequence[Tensor | None], wanted: Sequence[int], batch: int) -> tuple[int, ...]:
+    """Where parameters or gradients lie. The library refuses null, which rows of no samples have; 1 is never read."""
+    found = tuple([vectors[i].data_ptr() for i in wanted])  # type: ignore[union-attr]
+    return found if batch else tuple([each or 1 for each in found])
+
+
 def launch_forward(
-    layer: PreparedLayer, x: Tensor, vectors: Sequence[Tensor | None], layout: int, groups: int, keep: bool
+    layer: PreparedLayer,
+    x: Tensor,
+    vectors: Sequence[Tensor | None],
+    layout: int,
+    groups: int,
+    exchange: Exchange | None = None,
+    *,
+    keep: bool,
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """y, the small rows kept for backward, and the raw batch moments one after the other."""
-    shape = x.shape
-    batch, channels = shape[0], shape[1]
+    batch, channels, plane = sizes(x)
     y = torch.empty_like(x)
     floats = layer.saved_floats(batch, channels) if keep else 0
     saved = torch.empty(floats, dtype=torch.float32) if floats else None
@@ -57,14 +83,15 @@ def launch_forward(
         y.data_ptr(),
         0 if saved is None else saved.data_ptr(),
         0 if exports is None else exports.data_ptr(),
-        tuple([vectors[i].data_ptr() for i in layer.parameters]),  # type: ignore[union-attr]
+        addresses(vectors, layer.parameters, batch),
         batch,
         channels,
-        x.numel() // (batch * channels),
+        plane,
         groups,
         layout,
         DTYPES[x.dtype],
         torch.get_num_threads(),
+        *(() if exchange is None else (exchange.moments,)),
     )
     return y, saved, exports
 
@@ -77,29 +104,30 @@ def launch_backward(
     vectors: Sequence[Tensor | None],
     layout: int,
     groups: int,
+    exchange: Exchange | None = None,
 ) -> tuple[Tensor, list[Tensor | None]]:
     """The gradients of x and of (weight, bias, v0, v1); None where the layer does not read one."""
     gradients: list[Tensor | None] = [None, None, None, None]
     for i in layer.gradients:
-        gradients[i] = torch.empty_like(vectors[i])  # type: ignore[arg-type]
+        gradients[i] = torch.empty_like(vectors[i]) if x.numel() else torch.zeros_like(vectors[i])  # type: ignore[arg-type]
     grad_x = torch.empty_like(x) if layer.writes_grad_x else torch.zeros_like(x)
-    shape = x.shape
-    batch, channels = shape[0], shape[1]
+    batch, channels, plane = sizes(x)
     layer.library.backward(
         layer.handle,
         x.data_ptr(),
         gy.data_ptr(),
         grad_x.data_ptr(),
         0 if saved is None else saved.data_ptr(),
-        tuple([vectors[i].data_ptr() for i in layer.parameters]),  # type: ignore[union-attr]
-        tuple([gradients[i].data_ptr() for i in layer.gradients]),  # type: ignore[union-attr]
+        addresses(vectors, layer.parameters, batch),
+        addresses(gradients, layer.gradients, batch),
         batch,
         channels,
-        x.numel() // (batch * channels),
+        plane,
         groups,
         layout,
         DTYPES[x.dtype],
         torch.get_num_threads(),
+        *(() if exchange is None else (exchange.adjoints, exchange.everywhere)),
     )
     return grad_x, gradients
 
@@ -119,25 +147,28 @@ class FusedLayer(torch.autograd.Function):
         layer: PreparedLayer,
         layout: int,
         groups: int,
+        exchange: Exchange | None,
         exports: list[Tensor | None],
     ) -> Tensor:
-        y, saved, exported = launch_forward(layer, x, (weight, bias, v0, v1, *moving), layout, groups, keep=True)
+        vectors = (weight, bias, v0, v1, *moving)
+        y, saved, exported = launch_forward(layer, x, vectors, layout, groups, exchange, keep=True)
         exports.append(exported)
         ctx.save_for_backward(x, weight, bias, v0, v1, saved, *moving)
-        ctx.settings = layer, layout, groups
+        ctx.settings = layer, layout, groups, exchange
         return y
 
     @staticmethod
     def backward(ctx: Any, gy: Tensor) -> tuple[Tensor | None, ...]:
         x, weight, bias, v0, v1, saved, *moving = ctx.saved_tensors
-        layer, layout, groups = ctx.settings
+        layer, layout, groups, exchange = ctx.settings
         if torch.is_grad_enabled():  # create_graph: the gradient itself is to be differentiated
-            moments = THIS_BATCH if layer.training else MovingMoments(tuple(moving))
+            training = THIS_BATCH if exchange is None else exchange.synced
+            moments = training if layer.training else MovingMoments(tuple(moving))
             call = LayerCall(layer.graph, x, weight, bias, v0, v1, groups, layer.eps, moments)
-            return (*eager_gradients(call, ctx.needs_input_grad[:5], gy), *[None] * 5)
+            return (*eager_gradients(call, ctx.needs_input_grad[:5], gy), *[None] * 6)
         vectors = (weight, bias, v0, v1, *moving)
-        grad_x, gradients = launch_backward(layer, x, like_layout(gy, layout), saved, vectors, layout, groups)
-        return (grad_x, *gradients, None, None, None, None, None)
+        grad_x, gradients = launch_backward(layer, x, like_layout(gy, layout), saved, vectors, layout, groups, exchange)
+        return (grad_x, *gradients, *[None] * 6)
 
 
 def eager_gradients(call: LayerCall, wanted: Sequence[bool], gy: Tensor) -> list[Tensor | None]:
@@ -169,15 +200,15 @@ def unfit(call: LayerCall) -> str | None:
     x = call.x
     if not x.is_cpu or x.dtype not in DTYPES:
         return f"it runs fp32, fp16 and bf16 tensors on a CPU, got {x.dtype} on {x.device}"
-    if x.numel() == 0:
+    if x.numel() == 0 and not isinstance(call.moments, SyncedMoments):
         return "the input is empty"
     for each in call[2:6]:  # the parameters
         if each is not None and not each.is_cpu:
             return f"it runs on a CPU, and a parameter is on {each.device}"
-    if isinstance(call.moments, SyncedMoments):
-        return "it knows this process only, and the batch moments are of all ranks"
     if torch._C._are_functorch_transforms_active():
         return "a functional transform (torch.func) is active"
+    if forward_ad._current_level >= 0:
+        return "forward-mode differentiation is active"
     return None
 
 
@@ -187,6 +218,7 @@ def run_native(call: LayerCall) -> Result:
     assert layer is not None
     weight, bias, v0, v1, *moving = vectors = read_vectors(layer, call)
     x, layout = dense_layout(call.x)
+    exchange = exchange_of(call)
     if torch.is_grad_enabled() and (
         x.requires_grad
         or call.weight.requires_grad
@@ -195,16 +227,26 @@ def run_native(call: LayerCall) -> Result:
         or (v1 is not None and v1.requires_grad)
     ):
         sink: list[Tensor | None] = []
-        y = FusedLayer.apply(x, weight, bias, v0, v1, moving, layer, layout, call.groups, sink)
+        y = FusedLayer.apply(x, weight, bias, v0, v1, moving, layer, layout, call.groups, exchange, sink)
         exports = sink[0]
+    elif torch._C._autograd._profiler_enabled():  # without an autograd node nothing else would tell it of the layer
+        with record_function("evonorm::layer"):
+            y, _, exports = launch_forward(layer, x, vectors, layout, call.groups, keep=False)
     else:
-        y, _, exports = launch_forward(layer, x, vectors, layout, call.groups, keep=False)
+        y, _, exports = launch_forward(layer, x, vectors, layout, call.groups, exchange, keep=False)
     if exports is None:
         return y, ()
     if layer.export_rows == (0,):
         return y, (exports,)
     rows = exports.view(layer.exports, -1).unbind()
     return y, tuple([rows[row] for row in layer.export_rows])
+
+
+def exchange_of(call: LayerCall) -> Exchange | None:
+    """The other ranks, where moments are theirs too."""
+    if not isinstance(call.moments, SyncedMoments):
+        return None
+    return Exchange(call.moments, (call.x.shape[1] + PITCH - 1) // PITCH * PITCH)
 
 
 def read_vectors(layer: PreparedLayer, call: LayerCall) -> list[Tensor | None]:
@@ -218,8 +260,8 @@ def read_vectors(layer: PreparedLayer, call: LayerCall) -> list[Tensor | None]:
             continue
         if vector.ndim != 1 or vector.numel() != channels:
             check_shapes(call)
-        if vector.dtype != torch.float32 or not vector.is_contiguous():
-            vectors[i] = vector.float().contiguous()
+        if vector.dtype != torch.float32 or not vector.is_contiguous() or vector.is_neg():
+            vectors[i] = vector.float().resolve_neg().contiguous()
     for i in layer.parameters:
         if i >= len(vectors) or vectors[i] is None:
             name = PARAMETERS[i] if i < len(PARAMETERS) else f"moving[{i - len(PARAMETERS)}]"

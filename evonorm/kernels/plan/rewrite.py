@@ -1,5 +1,6 @@
 """From a graph to its plan: the affine folded in, multiply-adds fused, the dead left out."""
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,10 +10,13 @@ from evonorm.kernels.plan.plan import Export, Plan
 from evonorm.kernels.plan.values import Kind, Values
 
 
-def make_plan(graph: Graph, eps: float, training: bool, per_sample: frozenset[str] = frozenset()) -> Plan:
+def make_plan(
+    graph: Graph, eps: float, training: bool, per_sample: frozenset[str] = frozenset(), trust_moving: bool = False
+) -> Plan:
     """The graph and its final affine as values. In eval mode batch moments are leaves.
 
-    `per_sample` says which of "weight" and "bias" are (B, C) and not (C,).
+    `per_sample` says which of "weight" and "bias" are (B, C) and not (C,). `trust_moving` believes that moving
+    variances and means of squares are not negative, so that a division by their root needs no guard.
     """
     values = Values(eps, per_sample)
     found = {X: values.leaf("x"), ZERO: values.const(0.0), V0: values.leaf("v0"), V1: values.leaf("v1")}
@@ -23,7 +27,7 @@ def make_plan(graph: Graph, eps: float, training: bool, per_sample: frozenset[st
         if moment is None or index_set is None:
             found[number] = values.add(node.op, *inputs)
         elif index_set == "bwh" and not training:
-            found[number] = _moving_moment(values, moment, graph.batch_moments.index(number))
+            found[number] = _moving_moment(values, moment, graph.batch_moments.index(number), trust_moving)
         else:
             found[number] = values.moment(moment, index_set, inputs[0])
             if index_set == "bwh":
@@ -34,9 +38,11 @@ def make_plan(graph: Graph, eps: float, training: bool, per_sample: frozenset[st
     return _fused_and_ordered(values, output, exports)
 
 
-def _moving_moment(values: Values, moment: str, index: int) -> int:
-    raw = values.leaf("moving", index)
-    return raw if moment == "mean" else values.add("sqrt_plus", raw, values.const(values.eps))
+def _moving_moment(values: Values, moment: str, index: int, trust: bool) -> int:
+    if moment == "mean":
+        return values.leaf("moving", index)
+    raw = values.leaf("moving", index, lower=0.0 if trust else -math.inf)
+    return values.add("sqrt_plus", raw, values.const(values.eps))
 
 
 def _with_affine(values: Values, output: int) -> int:
@@ -84,7 +90,7 @@ def _copy_into(fused: Values, values: Values, number: int, uses: Counter[int], v
     if value.op == "moment":
         return fused.moment(value.moment, value.index_set, visit(value.inputs[0]))
     if not value.inputs:
-        return fused.leaf(value.op, value.index)
+        return fused.leaf(value.op, value.index, value.lower)
     if value.op == "add":
         for product, other in (value.inputs, value.inputs[::-1]):
             if values[product].op == "mul" and values[product].kind == Kind.FULL and uses[product] == 1:

@@ -84,11 +84,11 @@ class Values:
     def __getitem__(self, number: int) -> Value:
         return self.items[number]
 
-    def leaf(self, op: str, index: int = 0) -> int:
+    def leaf(self, op: str, index: int = 0, lower: float = -math.inf) -> int:
         kind = Kind.FULL if op == "x" else Kind.SAMPLE if op in self.per_sample else Kind.CHANNEL
         axes = LEAF_AXES[kind]
         needs_grad = op != "moving"
-        return self._intern(Value(op, (), kind, axes, needs_grad, -math.inf, _digest(op, index), index=index))
+        return self._intern(Value(op, (), kind, axes, needs_grad, lower, _digest(op, index), index=index))
 
     def const(self, number: float) -> int:
         with np.errstate(over="ignore"):  # a constant too large for fp32 is infinite there, as in eager
@@ -186,8 +186,10 @@ def _digest(*parts: object) -> str:
 
 def _lower_bound(op: str, lower: list[float]) -> float:
     """What the value is never below; NaN inputs aside."""
+    if op == "sqrt_plus":
+        return math.sqrt(sum(lower)) if min(lower) >= 0 else -math.inf
     if op in PLANNERS_OWN:
-        return 0.0 if op in ("sqrt_plus", "norm_plus", "recip") and min(lower) >= 0 else -math.inf
+        return 0.0 if op in ("norm_plus", "recip") and min(lower) >= 0 else -math.inf
     primitive = PRIMITIVES[op]
     if primitive.lower is not None:
         return primitive.lower(*lower)
