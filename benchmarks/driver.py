@@ -26,8 +26,7 @@ from evonorm.runner.budget import Budget
 from evonorm.runner.driver import Driver
 from evonorm.runner.recipe import Recipe
 from evonorm.search import Search, SearchRecipe
-from evonorm.workers import Finished, Report, Task
-from evonorm.workers.interface import TimeLimit, no_limit
+from evonorm.workers import Finished, HostState, Report, Task, TimeLimits
 
 ANCHORS = ("resnet50-cifar", "mobilenetv2-cifar", "efficientnet-b0-cifar")
 
@@ -37,7 +36,7 @@ class InstantWorkers:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.time_limit: TimeLimit = no_limit
+        self.time_limits = TimeLimits()
         self.rng = np.random.default_rng(0)
         self.tasks: list[Task] = []
 
@@ -55,6 +54,9 @@ class InstantWorkers:
             {"name": "training", "anchor": each, "steps": 2000, "seconds": 1.0, "figures": figures} for each in ANCHORS
         ]
         return {"kind": "scores", "accuracies": accuracies, "stages": stages}
+
+    def hosts(self) -> list[HostState]:
+        return []
 
     def close(self) -> None:
         pass
@@ -93,7 +95,7 @@ def measure(outcomes: int, capacity: int, settings: SearchRecipe, folder: Path) 
     return {
         "order": settings.order,
         "in flight": capacity,
-        "population": len(search.population),
+        "population": len(search.islands.of(0)),
         "outcomes per second (median of thousands)": round(statistics.median(rates)),
         "slowest thousand": round(min(rates)),
         "processor ms per outcome": round(1000 * (full[-1][3] - full[0][3]) / (full[-1][0] - full[0][0]), 3),

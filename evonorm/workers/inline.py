@@ -5,7 +5,7 @@ from collections import deque
 from typing import Any
 
 from evonorm.workers.child import load_function, what_was_raised
-from evonorm.workers.interface import Broken, Finished, Report, Task, TimeLimit, no_limit
+from evonorm.workers.interface import Broken, Finished, HostState, Report, Task, TimeLimits
 
 
 class InlineWorkers:
@@ -14,7 +14,7 @@ class InlineWorkers:
     capacity = 1
 
     def __init__(self) -> None:
-        self.time_limit: TimeLimit = no_limit
+        self.time_limits = TimeLimits()
         self._queue: deque[Task] = deque()
 
     def submit(self, task: Task) -> None:
@@ -22,6 +22,9 @@ class InlineWorkers:
 
     def wait(self, seconds: float) -> list[Report]:  # noqa: ARG002 (a task cannot be cut short)
         return [self._run(self._queue.popleft())] if self._queue else []
+
+    def hosts(self) -> list[HostState]:
+        return []
 
     def close(self) -> None:
         self._queue.clear()

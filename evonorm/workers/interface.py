@@ -5,13 +5,15 @@ begins (with a JSON object, or just the stage's name), and returns something tha
 that is the driver's decision.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-# "lost" is for workers elsewhere: the machine is gone, and with it what it was doing
+# "lost": ended from outside, by a signal or with its machine, which says nothing of what it was doing
 Reason = Literal["error", "crash", "time", "memory", "garbage", "lost"]
 Announced = dict[str, Any]  # the stage that a task is at: a flat JSON object that has at least a name
+StageName = tuple[str, str, int | None]  # name, anchor and rung of a stage: what limits go by
+
+MOST_LOSSES = 5  # a task that was lost this often is given up: it may be what kills its machines
 
 
 @dataclass(frozen=True)
@@ -49,23 +51,54 @@ class WorkerNote:
 
 
 Report = Finished | Broken | WorkerNote
-TimeLimit = Callable[[Announced | None], float | None]  # seconds for a stage (None: before the first), None: no limit
 
 
-def no_limit(_: Announced | None) -> None:
-    return None
+@dataclass(frozen=True)
+class TimeLimits:
+    """Seconds that each stage may take, as data: who computes may be on another machine. None is no limit."""
+
+    stages: tuple[tuple[StageName, float], ...] = ()
+    otherwise: float | None = None  # for every other stage, and before the first
+
+    def of(self, stage: Announced | None) -> float | None:
+        return self.otherwise if stage is None else dict(self.stages).get(stage_name(stage), self.otherwise)
+
+
+@dataclass(frozen=True)
+class HostState:
+    """A machine that works for a driver elsewhere."""
+
+    node: str
+    workers: int
+    busy: int
+    quiet: bool = False  # nothing was heard of it for a while
+
+
+def stage_name(stage: Announced) -> StageName:
+    return str(stage.get("name", "")), str(stage.get("anchor", "")), stage.get("rung")
 
 
 class Workers(Protocol):
-    """Every kind of worker. `capacity` tasks run at once; more may be submitted and wait."""
+    """Every kind of worker. `capacity` tasks run at once; more may be submitted and wait.
 
-    capacity: int
-    time_limit: TimeLimit  # may be set anew at any time
+    Every task that was submitted is reported once, as finished or broken, whatever happens to who computes it.
+    """
+
+    time_limits: TimeLimits  # may be set anew at any time
+
+    @property
+    def capacity(self) -> int:
+        """May rise and fall where workers come and go."""
+        ...
 
     def submit(self, task: Task) -> None: ...
 
     def wait(self, seconds: float) -> list[Report]:
         """What has happened; returns as soon as there is something, at the latest after `seconds`."""
+        ...
+
+    def hosts(self) -> list[HostState]:
+        """The other machines that compute; none where all of it happens on this one."""
         ...
 
     def close(self) -> None:

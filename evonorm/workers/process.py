@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from evonorm.workers import child
-from evonorm.workers.interface import Announced, Task
+from evonorm.workers.interface import Announced, Reason, Task
 
 LONGEST_LINE = 64 * 2**20
 THREAD_VARIABLES = (
@@ -21,6 +21,15 @@ THREAD_VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+OWN_FAULTS = {
+    signal.SIGSEGV,
+    signal.SIGBUS,
+    signal.SIGFPE,
+    signal.SIGILL,
+    signal.SIGABRT,
+    signal.SIGTRAP,
+    signal.SIGSYS,
+}
 
 
 class WorkerProcess:
@@ -86,12 +95,15 @@ class WorkerProcess:
         except (OSError, IndexError):
             return 0
 
-    def cause_of_death(self) -> str:
+    def cause_of_death(self) -> tuple[Reason, str]:
+        """A signal that no fault of its own raises came from outside: the task is lost, not broken."""
         try:
             code = self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:
-            return "it closed its result pipe"
-        return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+            return "crash", "it closed its result pipe"
+        if code >= 0:
+            return "crash", f"exit code {code}"
+        return "crash" if -code in OWN_FAULTS else "lost", f"killed by {signal.Signals(-code).name}"
 
     def kill(self) -> None:
         self._process.kill()

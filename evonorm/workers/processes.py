@@ -9,7 +9,17 @@ from pathlib import Path
 
 from evonorm.workers.child import as_stage
 from evonorm.workers.cores import Cores
-from evonorm.workers.interface import Announced, Broken, Finished, Reason, Report, Task, TimeLimit, WorkerNote, no_limit
+from evonorm.workers.interface import (
+    Announced,
+    Broken,
+    Finished,
+    HostState,
+    Reason,
+    Report,
+    Task,
+    TimeLimits,
+    WorkerNote,
+)
 from evonorm.workers.process import WorkerProcess
 
 LOOK_EVERY = 0.25  # seconds between looks at clocks and memory
@@ -28,7 +38,7 @@ class ProcessWorkers:
         log: Path | None = None,
     ) -> None:
         self.capacity = number
-        self.time_limit: TimeLimit = no_limit
+        self.time_limits = TimeLimits()
         self.threads = threads
         self._cores = Cores(number * threads) if pin else None
         self.memory = int((memory_gb or _machine_memory_gb() * 0.8 / number) * 2**30)
@@ -36,6 +46,8 @@ class ProcessWorkers:
         self._queue: deque[Task] = deque()
         self._reports: list[Report] = []
         self._selector = selectors.DefaultSelector()
+        self._bell, self._bell_rope = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._selector.register(self._bell, selectors.EVENT_READ)
         self._looked = time.monotonic()
         self._workers: dict[int, WorkerProcess] = {}
         for place in range(number):
@@ -50,13 +62,25 @@ class ProcessWorkers:
         while not self._reports:
             left = deadline - time.monotonic()
             for key, _ in self._selector.select(max(0.0, min(left, LOOK_EVERY))):
-                self._hear(key.data)
+                if key.data is None:
+                    os.read(self._bell, 4096)
+                    left = 0.0
+                else:
+                    self._hear(key.data)
             self._look_after()
             self._hand_out()
             if left <= 0:
                 break
         reports, self._reports = self._reports, []
         return reports
+
+    def wake(self) -> None:
+        """From another thread: `wait` returns soon."""
+        with contextlib.suppress(BlockingIOError):  # rung often enough
+            os.write(self._bell_rope, b"!")
+
+    def hosts(self) -> list[HostState]:
+        return []
 
     def close(self) -> None:
         for worker in self._workers.values():
@@ -65,6 +89,8 @@ class ProcessWorkers:
             worker.close()
         self._workers.clear()
         self._selector.close()
+        os.close(self._bell)
+        os.close(self._bell_rope)
         self._log.close()
         if self._cores:
             self._cores.release()
@@ -94,7 +120,8 @@ class ProcessWorkers:
             self._replace(worker, "garbage", str(error))
             return
         if messages is None:
-            self._replace(worker, "crash", f"the worker process died ({worker.cause_of_death()})")
+            reason, cause = worker.cause_of_death()
+            self._replace(worker, reason, f"the worker process died ({cause})")
             return
         for message in messages:
             if "stage" in message:
@@ -107,10 +134,12 @@ class ProcessWorkers:
 
     def _look_after(self) -> None:
         now = time.monotonic()
+        if now - self._looked < LOOK_EVERY:
+            return
         passed, self._looked = min(now - self._looked, MOST_PER_LOOK), now
         for worker in list(self._workers.values()):
             worker.stage_seconds += passed
-            limit = self.time_limit(worker.stage) if worker.task else None
+            limit = self.time_limits.of(worker.stage) if worker.task else None
             if limit is not None and worker.stage_seconds > limit:
                 self._replace(worker, "time", f"longer than {limit:.3g} s {_where(worker.stage)}")
             elif worker.memory() > self.memory:

@@ -12,9 +12,11 @@ import pytest
 from evonorm.workers import (
     Broken,
     Finished,
+    Greeting,
     InlineWorkers,
     ProcessWorkers,
     Task,
+    TimeLimits,
     WorkerNote,
     WorkerRecipe,
     child,
@@ -23,19 +25,27 @@ from evonorm.workers import (
 from evonorm.workers.cores import Cores
 from evonorm.workers.process import end_leftovers, process_start_time
 
+RAY = pytest.param("ray", marks=pytest.mark.slow)
+WELCOME = Greeting("tests.workers.worker_faults:describe", {}, lambda _: None)
 KINDS = {"inline": InlineWorkers, "one process": lambda: ProcessWorkers(1), "two processes": lambda: ProcessWorkers(2)}
 
 
-@pytest.fixture(params=KINDS)
+def ray_workers(request, number=0):
+    address = request.getfixturevalue("ray_cluster").whole().address
+    return create_workers(WorkerRecipe(kind="ray", number=number, address=address, pin=False), 1, greeting=WELCOME)
+
+
+@pytest.fixture(params=[*KINDS, RAY])
 def workers(request):
-    made = KINDS[request.param]()
+    made = ray_workers(request) if request.param == "ray" else KINDS[request.param]()
     yield made
     made.close()
 
 
-@pytest.fixture
-def process():
-    made = ProcessWorkers(1)
+@pytest.fixture(params=["process", RAY])
+def process(request):
+    """One worker that is another process."""
+    made = ray_workers(request, 1) if request.param == "ray" else ProcessWorkers(1)
     yield made
     made.close()
 
@@ -109,41 +119,46 @@ def test_a_dead_worker_is_replaced(process, name, reason, error):
     assert found[1] == Finished(1, {"value": 2})
 
 
-def test_a_killed_worker_is_replaced(process):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_worker_that_is_killed_from_outside_is_replaced_and_its_task_lost(process, number):
+    process.submit(task(0, "describe"))
+    pid = collect(process, 1)[0].result["pid"]
     process.submit(task(0, "sleep", seconds=1000))
     process.wait(0.2)
-    os.kill(process.pids()[0], signal.SIGKILL)
+    os.kill(pid, number)
     found = collect(process, 1)
-    assert found[0].reason == "crash"
-    assert "SIGKILL" in found[0].error
+    assert found[0].reason == "lost"
+    assert number.name in found[0].error
 
 
 @pytest.mark.parametrize("name", ["hang", "hang_in_native_code"])
 def test_a_hanging_task_is_cut_at_its_time_limit(process, name):
     process.submit(task(0, name))
-    process.time_limit = lambda stage: 0.2 if stage in ({"name": "hanging"}, None) else None  # also while it runs
+    process.time_limits = TimeLimits(otherwise=0.2)  # also while it runs
     process.submit(task(1, "double", value=1))
     found = collect(process, 1)
     assert found[0].reason == "time"
-    process.time_limit = lambda stage: None
+    process.time_limits = TimeLimits()
     assert collect(process, 1) == {1: Finished(1, {"value": 2})}
 
 
 def test_a_stage_has_its_own_clock(process):
     """Announcing a stage starts its clock anew: the limit before the first stage no longer counts."""
-    process.time_limit = lambda stage: 0.1 if stage == {"name": "hanging"} else 30.0
+    process.time_limits = TimeLimits(((("hanging", "", None), 0.1),), otherwise=30.0)
     process.submit(task(0, "hang"))
     assert "in stage hanging" in collect(process, 1)[0].error
 
 
-def test_a_machine_that_stood_still_does_not_count_against_a_task(process):
+def test_a_machine_that_stood_still_does_not_count_against_a_task():
     """A suspended laptop, a paused virtual machine, a disk that hangs: the driver was not there to see either."""
-    process.time_limit = lambda stage: 2.0
+    process = ProcessWorkers(1)
+    process.time_limits = TimeLimits(otherwise=2.0)
     process.submit(task(0, "hang"))
     process.wait(0.5)
     time.sleep(3)
     assert not [report for report in process.wait(0.0) if isinstance(report, Broken)]
     assert collect(process, 1)[0].reason == "time"
+    process.close()
 
 
 def test_a_worker_that_eats_the_memory_is_ended():

@@ -66,3 +66,8 @@ def allocate_until_killed(arguments, announce):
 
 def exit_quietly(arguments, announce):
     os._exit(0)
+
+
+def describe_slowly(arguments, announce):
+    time.sleep(0.3)
+    return {"pid": os.getpid(), "parent": os.getppid()}
