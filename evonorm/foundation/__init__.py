@@ -1,13 +1,16 @@
 """What every room stands on, and nothing that knows what a layer is. Standard library and numpy only.
 
 `names.py` turns a misspelt name into a helpful error, `extras.py` a missing package; `files.py` writes whole files,
-`seeds.py` makes random streams, `intervals.py` says how sure a mean is. `registry.py` holds things by name, ours and
-other people's; `plugins.py` loads the packages that bring those along.
+`harmless.py` takes from foreign text what a terminal would obey, `seeds.py` makes random streams, `intervals.py` says
+how sure a mean is. `registry.py` holds things by name, ours and other people's; `plugins.py` loads the packages that
+bring those along.
 """
 
 from evonorm.foundation.extras import MissingExtraError as MissingExtraError
 from evonorm.foundation.extras import needs as needs
 from evonorm.foundation.files import write_atomically as write_atomically
+from evonorm.foundation.harmless import harmless as harmless
+from evonorm.foundation.harmless import harmless_json as harmless_json
 from evonorm.foundation.intervals import Estimate as Estimate
 from evonorm.foundation.intervals import estimate as estimate
 from evonorm.foundation.intervals import student_t as student_t

@@ -45,9 +45,12 @@ class _Plugins:
         self.lock = threading.RLock()
         self.started = False
         self.found: list[Plugin] = []
+        self.all: tuple[Plugin, ...] | None = None  # once they are loaded
         self.loading: _Loading | None = None
 
     def load(self) -> tuple[Plugin, ...]:
+        if self.all is not None:  # the usual case, without a lock: every random node asks
+            return self.all
         with self.lock:
             if not self.started:
                 self.started = True  # before the first of them: it asks registers, too
@@ -57,6 +60,7 @@ class _Plugins:
                     self.found.append(self.loaded(entry))
                 for each in self.found:
                     _warn_of(each)
+                self.all = tuple(self.found)
             return tuple(self.found)
 
     def loaded(self, entry: "EntryPoint") -> Plugin:

@@ -16,6 +16,7 @@ def journal_digest(path: Path) -> str:
     """
     found = hashlib.sha256()
     with Reader(path) as reader:
+        reader.check()
         found.update(_line(reader.header().get("identity", {})))
         for candidate in reader.candidates():
             found.update(_line(_comparable(candidate)))

@@ -1,6 +1,8 @@
 """Where a candidate comes from and what came of it: ancestors and children, each one question to the journal."""
 
 import functools
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evonorm.graph import Graph
@@ -17,6 +19,10 @@ _ANCESTORS = f"""WITH RECURSIVE line(depth, idx) AS (
         SELECT depth + 1, {PARENT} FROM line JOIN proposals USING (idx) WHERE depth < ? AND {PARENT} IS NOT NULL)
     SELECT {_RELATIVE} FROM line JOIN proposals p USING (idx) LEFT JOIN outcomes o USING (idx)
     WHERE depth > 0 ORDER BY depth"""  # noqa: S608 (our own words)
+_FOUNDERS = f"""WITH RECURSIVE line(descendant, idx) AS (
+        SELECT value, value FROM json_each(?) UNION ALL
+        SELECT descendant, {PARENT} FROM line JOIN proposals USING (idx) WHERE {PARENT} IS NOT NULL)
+    SELECT descendant, min(idx) FROM line GROUP BY descendant"""  # noqa: S608 (our own words)
 _OF_PARENT = f"FROM proposals WHERE {PARENT} = ?"
 _CHILDREN = f"""SELECT {_RELATIVE} FROM (SELECT idx, origin, graph {_OF_PARENT}) p LEFT JOIN outcomes o USING (idx)
     ORDER BY o.average DESC, p.idx LIMIT ?"""  # noqa: S608 (our own words)
@@ -42,6 +48,11 @@ class Relative:
 def ancestry(reader: Reader, index: int, most: int = LONGEST_ANCESTRY) -> list[Relative]:
     """Parent, grandparent and so on, youngest first."""
     return [_relative(*row) for row in reader.ask(_ANCESTORS, (index, most))]
+
+
+def founders(reader: Reader, indices: Sequence[int]) -> dict[int, int]:
+    """The first ancestor of each of these candidates, who came from nobody."""
+    return dict(reader.ask(_FOUNDERS, (json.dumps(list(indices)),)))
 
 
 def children(reader: Reader, index: int) -> list[Relative]:

@@ -16,7 +16,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evonorm.foundation import harmless_json, write_atomically
+
 Question = Mapping[str, Any]  # everything that decides the answer, JSON-able
+PROGRESS = "progress.json"
 Listener = Callable[[str, int], None]  # is told, before work begins, what is known, and how many answers are not
 
 
@@ -59,16 +62,41 @@ class KeptResults:
         """The file for the weights that a training ended with; whoever trains decides whether there is one."""
         return self.path.with_name(f"{self.path.name}.weights") / f"{key_of(question)}.pt"
 
+    def pictures(self, question: Question) -> Path:
+        """The folder for pictures of this work, PNG files; whoever does it decides whether there are any."""
+        return self.path.with_name(f"{self.path.name}.pictures") / key_of(question)
+
+    def picture_files(self, key: str) -> list[Path]:
+        """The pictures of a record's work, by name."""
+        return sorted((self.path.with_name(f"{self.path.name}.pictures") / key).glob("*.png"))
+
     def records(self) -> Iterator[dict[str, Any]]:
         """Every result with its question and origin, in the order in which the questions came up."""
         self._read_on()
         return iter(list(self._records.values()))
+
+    def note_progress(self, question: Question, so_far: Any) -> None:
+        """Leaves what is known of unfinished work for others to look at; nothing goes on from it."""
+        record = {"key": key_of(question), "question": question, "answer": so_far}
+        write_atomically(self.partial(question) / PROGRESS, json.dumps(record).encode())
+
+    def under_way(self) -> list[dict[str, Any]]:
+        """The latest note of all unfinished work that leaves some, as records whose answer is not the last word."""
+        self._read_on()
+        found = (_parsed(path.read_bytes()) for path in sorted(self._unfinished.glob(f"*/{PROGRESS}")))
+        return [each for each in found if each is not None and each["key"] not in self._records]
 
     def unfinished(self) -> int:
         """How many questions without an answer have something to go on from."""
         self._read_on()
         folders = self._unfinished.iterdir() if self._unfinished.is_dir() else ()
         return sum(folder.name not in self._records for folder in folders)
+
+    @property
+    def version(self) -> str:
+        """Later in order whenever something was kept or noted since."""
+        files = [self.path, *self._unfinished.glob(f"*/{PROGRESS}")]
+        return f"{max((path.stat().st_mtime_ns for path in files if path.exists()), default=0):020d}-{len(files)}"
 
     def expect(self, questions: Sequence[Question], what: str) -> None:
         """Before work begins: tells the listener, so that nobody takes what was kept for what was just computed."""
@@ -124,6 +152,6 @@ def read_records(path: Path) -> list[Any]:
 
 def _parsed(line: bytes) -> Any:
     try:
-        return json.loads(line)
+        return json.loads(harmless_json(line.decode()))
     except ValueError:
         return None

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from evonorm.journal.reader import Reader
+from evonorm.journal.reader import Reader, sensible
 from evonorm.journal.words import StageKey
 
 # Whole bodies: SQLite needs five times as long to take stages with curves in them apart.
@@ -28,7 +28,8 @@ class Ledger(dict[StageKey, LedgerRow]):
     def read_on(self, reader: Reader, after: int = 0, until: int = sys.maxsize) -> None:
         """Takes in the outcomes behind one and up to another, by number of arrival."""
         for kind, text in reader.ask(_TRAINED, (after, until)):
-            self._charge(kind, json.loads(text)["stages"])
+            with sensible("an outcome's stages"):
+                self._charge(kind, json.loads(text)["stages"])
 
     def _charge(self, kind: str, stages: list[dict[str, Any]]) -> None:
         for stage in stages:
@@ -36,7 +37,7 @@ class Ledger(dict[StageKey, LedgerRow]):
             row.candidates += 1
             row.steps += stage["steps"]
             row.seconds += stage["seconds"]
-        if kind == "rejected":
+        if kind == "rejected" and stages:
             row.rejected += 1
 
 

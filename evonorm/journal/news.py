@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from evonorm.journal.reader import Reader
+from evonorm.journal.reader import Reader, sensible
 from evonorm.journal.words import CandidateVerdict
 
 _END = "SELECT (SELECT max(arrival) FROM outcomes), (SELECT max(idx) FROM proposals)"
@@ -56,7 +56,10 @@ def new_steps(reader: Reader, after: int, until: int) -> list[tuple[int, int]]:
 
 
 def new_scores(reader: Reader, after: int, until: int) -> list[ScoredRow]:
-    return [
-        ScoredRow(arrival, index, json.loads(accuracies), str(json.loads(body).get("name")) if named else None)
-        for arrival, index, accuracies, named, body in reader.ask(_SCORED, (after, until))
-    ]
+    with sensible("a candidate's scores"):
+        return [
+            ScoredRow(
+                arrival, index, dict(json.loads(accuracies)), str(json.loads(body).get("name")) if named else None
+            )
+            for arrival, index, accuracies, named, body in reader.ask(_SCORED, (after, until))
+        ]

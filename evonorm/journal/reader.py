@@ -5,13 +5,24 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evonorm.journal.chain import HEADER_SEAL, WRITER
 from evonorm.journal.outcomes import Outcome, outcome_from_json
 from evonorm.journal.proposals import Proposal, proposal_from_row
-from evonorm.journal.schema import LEFT_OUT, NoSuchCandidateError, explained, open_for_reading
+from evonorm.journal.schema import (
+    LEFT_OUT,
+    DamagedJournalError,
+    JournalError,
+    NoSuchCandidateError,
+    check_whole,
+    explained,
+    harmless_text,
+    open_for_reading,
+)
 from evonorm.journal.words import CandidateVerdict
 
 _CANDIDATE = "p.idx, p.graph, p.origin, p.free, p.body, o.kind, o.body, o.steps, o.seconds, o.arrival"
@@ -87,8 +98,17 @@ class Reader:
         with explained(self.path):
             return self.connection.execute(question, values).fetchall()
 
+    def check(self) -> dict[str, int]:
+        """Reads all of it and raises where it is not what was written; see `check_whole`."""
+        with explained(self.path):
+            try:
+                return check_whole(self.connection, self.path)
+            finally:
+                self.connection.text_factory = harmless_text
+
     def header(self) -> dict[str, Any]:
-        return {key: json.loads(value) for key, value in self.ask("SELECT key, value FROM header")}
+        rows = self.ask("SELECT key, value FROM header")
+        return {key: _parsed(value, f"header, {key}") for key, value in rows if key not in (HEADER_SEAL, WRITER)}
 
     def candidates(self, order: str = "index") -> Iterator[Candidate]:
         """Every candidate, by proposal or by arrival; those without an outcome come last in the latter."""
@@ -151,7 +171,7 @@ class Reader:
     def left_out(self) -> dict[str, int]:
         """How many a slim export counted instead of holding them, by the test that turned them down."""
         rows = self.ask("SELECT value FROM header WHERE key = ?", (LEFT_OUT,))
-        return json.loads(rows[0][0]) if rows else {}
+        return _parsed(rows[0][0], f"header, {LEFT_OUT}") if rows else {}
 
     def _with_left_out(self, rows: list[tuple[Any, ...]]) -> dict[CandidateVerdict, int]:
         """Verdicts and their numbers, those of a slim export's left-out candidates added, by name."""
@@ -167,15 +187,32 @@ class Reader:
     def events(self, kind: str) -> list[tuple[float, dict[str, Any]]]:
         """Time and body of each event of this kind, oldest first."""
         rows = self.ask("SELECT time, body FROM events WHERE kind = ? ORDER BY id", (kind,))
-        return [(when, json.loads(body)) for when, body in rows]
+        return [(when, _parsed(body, f"an event {kind!r}")) for when, body in rows]
 
     def last_event(self, kind: str) -> Noted | None:
         rows = self.ask("SELECT id, time, body FROM events WHERE kind = ? ORDER BY id DESC LIMIT 1", (kind,))
-        return Noted(rows[0][0], rows[0][1], json.loads(rows[0][2])) if rows else None
+        return Noted(rows[0][0], rows[0][1], _parsed(rows[0][2], f"event {rows[0][0]}")) if rows else None
+
+
+@contextmanager
+def sensible(what: str) -> Iterator[None]:
+    """Around what reads stored JSON: a row that says nothing sensible is told as that."""
+    try:
+        yield
+    except JournalError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DamagedJournalError(f"the journal's {what}: not what an evonorm writes ({error}).") from error
+
+
+def _parsed(text: str, what: str) -> Any:
+    with sensible(what):
+        return json.loads(text)
 
 
 def _candidate(row: sqlite3.Row) -> Candidate:
     index, graph, origin, free, proposal_body, kind, outcome_body, steps, seconds, _ = row
-    outcome = None if kind is None else outcome_from_json({"kind": kind, **json.loads(outcome_body)})
-    proposal = proposal_from_row(index, graph, origin, json.loads(proposal_body), outcome if free else None)
+    with sensible(f"candidate {index}"):
+        outcome = None if kind is None else outcome_from_json({"kind": kind, **json.loads(outcome_body)})
+        proposal = proposal_from_row(index, graph, origin, json.loads(proposal_body), outcome if free else None)
     return Candidate(proposal, outcome, steps or 0, seconds or 0.0)

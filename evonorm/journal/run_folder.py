@@ -58,6 +58,16 @@ class RunFolder:
         """Answers about the run; an unknown name lists the known ones."""
         return Reader(find_run(self.runs, self.name).journal)
 
+    def checked_reader(self) -> Reader:
+        """The same, once the whole journal was read and every row is what was written."""
+        reader = self.reader()
+        try:
+            reader.check()
+        except BaseException:
+            reader.close()
+            raise
+        return reader
+
 
 def find_run(runs: Path, name: str) -> RunFolder:
     """A run that is there. Its name may come from a URL: none leads outside of the folder of runs."""

@@ -1,9 +1,11 @@
 """Whether a search is at work on a run, as far as this machine can tell."""
 
+import math
 import os
 import platform
 import time
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 from evonorm.journal.reader import Reader
@@ -58,6 +60,27 @@ def _lives(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def why_not_reproducible(reader: Reader) -> list[str]:
+    """Everything that happened by which another run with the same seed may have become another search."""
+    return sorted({str(body.get("why")) for _, body in reader.events(Event.NOT_REPRODUCIBLE)})
+
+
+def cut_short(reader: Reader) -> str | None:
+    """What sessions that were stopped, or ended by the clock, threw away: it is no part of the run's cost."""
+    ends = [body for _, body in reader.events(Event.SESSION_ENDED)]
+    number, seconds = (math.fsum(map(_number, ends, repeat(key))) for key in ("unfinished", "seconds"))
+    if not number:
+        return None
+    return (
+        f"thrown away at the end of sessions: {number:.0f} unfinished evaluation(s), {seconds / 60:.1f} worker minutes"
+    )
+
+
+def _number(body: dict[str, Any], key: str) -> float:
+    value = body.get(key)
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else 0.0
 
 
 def moment(when: float) -> str:

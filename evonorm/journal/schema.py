@@ -5,25 +5,33 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from evonorm.foundation import harmless_json
 from evonorm.journal import schema1
+from evonorm.journal.chain import BrokenChainError, add_seals, check_chain
+from evonorm.journal.known_schema import strange_row, strange_schema
+from evonorm.journal.written import missing_rows, rows_path
 
 APPLICATION_ID = 0x45764E31  # "EvN1": tells our files from any other SQLite file
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
-# proposals and outcomes are keyed by the proposal's index; `arrival` counts outcomes in the order in which they came.
+# proposals and outcomes are keyed by the proposal's index; `arrival` counts outcomes in the order in which they came;
+# `seal` is the row's link of the chain of checksums (chain.py).
 SCHEMA = """
 CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE proposals (
     idx INTEGER PRIMARY KEY, graph TEXT NOT NULL, origin TEXT NOT NULL, free INTEGER NOT NULL, body TEXT NOT NULL,
-    time REAL NOT NULL
+    time REAL NOT NULL, seal BLOB
 );
 CREATE TABLE outcomes (
     arrival INTEGER PRIMARY KEY, idx INTEGER NOT NULL UNIQUE REFERENCES proposals(idx), kind TEXT NOT NULL, test TEXT,
-    rung INTEGER, average REAL, steps INTEGER NOT NULL, seconds REAL NOT NULL, body TEXT NOT NULL, time REAL NOT NULL
+    rung INTEGER, average REAL, steps INTEGER NOT NULL, seconds REAL NOT NULL, body TEXT NOT NULL, time REAL NOT NULL,
+    seal BLOB
 );
 CREATE INDEX outcomes_by_average ON outcomes(average) WHERE average IS NOT NULL;
 CREATE INDEX outcomes_by_verdict ON outcomes(kind, test, rung);
-CREATE TABLE events (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL, time REAL NOT NULL);
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL, time REAL NOT NULL, seal BLOB
+);
 CREATE INDEX events_by_kind ON events(kind);
 """
 LEFT_OUT = "left_out"  # the header's key for what a slim export counts instead of holding it: rejections by test
@@ -32,12 +40,21 @@ LEFT_OUT = "left_out"  # the header's key for what a slim export counts instead 
 PARENT = "json_extract(body, '$.parents[0]')"
 PARENT_INDEX = f"CREATE INDEX IF NOT EXISTS proposals_by_parent ON proposals({PARENT}) WHERE {PARENT} IS NOT NULL"
 
+CURES = (
+    "See `evonorm journal check`; `evonorm journal repair` keeps what is good, or import an earlier export of the run."
+)
+DAMAGE = ("malformed", "not a database", "full", "disk I/O error", "Could not decode")  # "full": of nonsense, if read
+
 # Locks and shared memory of these do not reach other machines, on which SQLite's WAL relies.
 NETWORK_FILE_SYSTEMS = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "lustre", "ceph", "afs")
 
 
 class JournalError(ValueError):
     """The journal cannot be used; the message says why and what to do."""
+
+
+class DamagedJournalError(JournalError):
+    """The file is not what was written."""
 
 
 class NoSuchCandidateError(JournalError):
@@ -51,9 +68,9 @@ class JournalFullError(JournalError):
 def create_file(path: Path) -> sqlite3.Connection:
     """A new, empty journal; refuses a folder without WAL."""
     refuse_network_disk(path)
-    connection = _connect(path)
+    connection = connect(path)
     try:
-        with explained(path):
+        with explained(path, writing=True):
             _use_wal(connection, path)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -65,23 +82,26 @@ def create_file(path: Path) -> sqlite3.Connection:
 
 
 def remove_file(path: Path) -> None:
-    """The journal and the two files that SQLite keeps beside it."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    """The journal and what is kept beside it."""
+    for each in files_of(path):
+        each.unlink(missing_ok=True)
+
+
+def files_of(path: Path) -> list[Path]:
+    """The journal, the two files that SQLite keeps beside it, and ours."""
+    return [path, Path(f"{path}-wal"), Path(f"{path}-shm"), rows_path(path)]
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """An existing journal, checked from end to end first; one of the first schema becomes one of this."""
+    """An existing journal, checked from end to end first; one of an earlier schema becomes one of this."""
     refuse_network_disk(path)
-    _must_exist(path)
-    connection = _connect(path)
+    with contextlib.closing(open_for_reading(path, as_it_is=True)) as reading, explained(path):
+        check_whole(reading, path)  # who may write moves the log into the file on leaving, also one that is damaged
+    connection = connect(path)
     try:
-        with explained(path):
-            version = _check_identity(connection, path)
-            check_whole(connection)
+        with explained(path, writing=True):
             _use_wal(connection, path)
-            if version < SCHEMA_VERSION:
-                schema1.upgrade(connection)
+            _upgrade(connection, _check_identity(connection, path))
             connection.execute(PARENT_INDEX)
     except BaseException:
         connection.close()
@@ -95,11 +115,15 @@ def open_for_reading(path: Path, as_it_is: bool = False) -> sqlite3.Connection:
     It sees this schema, whatever the file's is, unless it is to be copied `as_it_is`.
     """
     _must_exist(path)
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=30)
+    connection = connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         with explained(path):
-            if _check_identity(connection, path) < SCHEMA_VERSION and not as_it_is:
+            version = _check_identity(connection, path)
+            if missing := missing_rows(connection, path):
+                raise DamagedJournalError(f"{path} is not all there: {missing}")
+            if version == 1 and not as_it_is:
                 schema1.read_through_views(connection)
+            connection.text_factory = harmless_text
     except BaseException:
         connection.close()
         raise
@@ -108,40 +132,60 @@ def open_for_reading(path: Path, as_it_is: bool = False) -> sqlite3.Connection:
 
 def upgrade_file(path: Path) -> None:
     """Makes a file that nobody else has open yet one of this schema."""
-    connection = _connect(path)
+    connection = connect(path)
     try:
         with explained(path):
-            if _check_identity(connection, path) < SCHEMA_VERSION:
-                schema1.upgrade(connection)
+            _upgrade(connection, _check_identity(connection, path))
     finally:
         connection.close()
 
 
+def _upgrade(connection: sqlite3.Connection, version: int) -> None:
+    if version == 1:
+        schema1.upgrade(connection)
+    if version < SCHEMA_VERSION:
+        add_seals(connection)
+
+
 @contextlib.contextmanager
-def explained(path: Path) -> Iterator[None]:
+def explained(path: Path, writing: bool = False) -> Iterator[None]:
     """SQLite's errors as sentences: a full disk, a damaged file, a busy one."""
     try:
         yield
+    except BrokenChainError as error:
+        raise DamagedJournalError(f"{path} is damaged ({error}). {CURES}") from error
     except sqlite3.Error as error:
         text = str(error)
-        if "full" in text or "disk I/O error" in text:
+        if writing and ("full" in text or "disk I/O error" in text):
             raise JournalFullError(
                 f"{path} cannot be written ({text}). All that was written before is safe."
                 " Free some space on this disk, then resume."
             ) from error
         if isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text):
             raise JournalError(f"{path} is in use by another process ({text}).") from error
-        if isinstance(error, sqlite3.DatabaseError) and ("malformed" in text or "not a database" in text):
-            raise JournalError(
-                f"{path} is damaged ({text}). Import an earlier `evonorm journal export` of the run, or start anew."
-            ) from error
+        if any(word in text for word in DAMAGE):
+            raise DamagedJournalError(f"{path} is damaged ({text}). {CURES}") from error
         raise JournalError(f"{path} cannot be used: {text}.") from error
 
 
-def check_whole(connection: sqlite3.Connection) -> None:
-    damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+def harmless_text(content: bytes) -> str:
+    """What readers see of a text: it may come from a file that somebody handed over."""
+    return harmless_json(content.decode(errors="replace"))
+
+
+def check_whole(connection: sqlite3.Connection, path: Path) -> dict[str, int]:
+    """Every page, every row, and that all is there; returns how many rows each table has (none of an older schema)."""
+    connection.text_factory = str  # seals are of the very text
+    damage = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if damage != "ok":
         raise sqlite3.DatabaseError(f"malformed: {' '.join(damage.split())}")
+    if missing := missing_rows(connection, path):
+        raise DamagedJournalError(f"{path} is not all there: {missing}")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    counted = check_chain(connection) if version == SCHEMA_VERSION else {}
+    if strange := strange_row(connection):
+        raise sqlite3.DatabaseError(f"malformed: {strange}")
+    return counted
 
 
 def refuse_network_disk(path: Path, mounts: str | None = None) -> None:
@@ -162,8 +206,11 @@ def refuse_network_disk(path: Path, mounts: str | None = None) -> None:
         )
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, timeout=30)
+def connect(place: Path | str, uri: bool = False) -> sqlite3.Connection:
+    """With SQLite's own advice for files that somebody else may have made."""
+    connection = sqlite3.connect(place, uri=uri, isolation_level=None, timeout=30)
+    connection.executescript("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
+    return connection
 
 
 def _use_wal(connection: sqlite3.Connection, path: Path) -> None:
@@ -192,4 +239,6 @@ def _check_identity(connection: sqlite3.Connection, path: Path) -> int:
             f"{path} was written by {age} evonorm (schema {version}, this one reads 1 to {SCHEMA_VERSION})."
             " Use the version that wrote it."
         )
+    if strange := strange_schema(connection, version):
+        raise DamagedJournalError(f"{path} is no journal of evonorm, or damaged: it has {strange}. It was not read.")
     return int(version)

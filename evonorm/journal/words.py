@@ -44,6 +44,7 @@ class Test(_Word):
     DEPTH_SIGNAL = "free:depth-signal", "the signal grows, shrinks or goes blind through a deep random net"
     BENDS = "free:bends", "a straight line within every map, so that depth adds nothing"
     DUPLICATE = "duplicate", "equal, as a function, to one that was rejected before or is in training"
+    CLONE = "clone", "nearly the same function as one that was scored before or is in training"
     RUNG = "rung", "too low after a rung of the ladder"
     QUALITY = "quality", "after a short training the accuracy was still too low"
     STABILITY = "stability", "the gradient explodes when weights are moved towards larger gradients"
@@ -66,7 +67,9 @@ class Origin(_Word):
 
     RANDOM = "random", "drawn at random"
     MUTATION = "mutation", "mutated from its parent"
+    LOCAL_MUTATION = "local mutation", "its parent with one change at a live node"
     REFERENCE = "reference", "a known layer to compare with"
+    RETRY = "retry", "tried again by hand, after its evaluation failed"
 
 
 class End(_Word):
@@ -88,6 +91,11 @@ class Event(StrEnum):
     ATTEMPT_FAILED = "attempt failed"
     REFERENCE_FROM_CACHE = "reference from the cache"
     LEFTOVERS_ENDED = "leftover workers ended"
+    REPAIRED = "journal repaired"
+    RETRIED = "tried again"
+    HOST_JOINED = "host joined"
+    HOST_LOST = "host lost"
+    HOST_REFUSED = "host refused"
 
 
 def label(test: str, rung: int | None) -> str:

@@ -1,4 +1,6 @@
+import hashlib
 import json
+import lzma
 import os
 import platform
 import re
@@ -6,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -202,6 +205,32 @@ def test_a_damaged_export_is_refused_and_leaves_nothing(tmp_path, path, damage):
     assert sorted(tmp_path.iterdir()) == before
 
 
+def bomb(path, size, declared=None):
+    """A file whose content is zeros; the second version declares its size."""
+    packed = lzma.compress(bytes(size), preset=1)
+    digest = hashlib.sha256(bytes(size)).hexdigest()
+    head = f"1\n{digest}\n" if declared is None else f"2\n{digest} {declared}\n"
+    path.write_bytes(f"evonorm journal export {head}".encode() + packed)
+    return path
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr("evonorm.journal.transfer.SMALL", 2**22)
+    large = 2**28
+    for file, words in (
+        (bomb(tmp_path / "declared.evonorm", large, large), "which in .* no journal has. It was not unpacked"),
+        (bomb(tmp_path / "lying.evonorm", large, 1000), "holds more than it may: over 1,048,576 bytes"),
+        (bomb(tmp_path / "old.evonorm", large), "holds more than it may: over [45],"),
+    ):
+        for read in (exported_name, lambda file: import_journal(file, tmp_path / "new" / "journal.sqlite")):
+            tracemalloc.start()
+            with pytest.raises(JournalError, match=words):
+                read(file)
+            assert tracemalloc.get_traced_memory()[1] < 40e6
+            tracemalloc.stop()
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_journal_of_another_version_is_refused(path):
     write(path)
     connection = sqlite3.connect(path)
@@ -293,11 +322,14 @@ def test_a_network_disk_is_refused_with_the_reason(tmp_path):
 def test_the_lock_names_its_owner_and_dies_with_it(tmp_path):
     with RunLock(tmp_path), pytest.raises(JournalError, match=f"written by process {os.getpid()}"):
         RunLock(tmp_path)
-    taking = f"import fcntl, time; f = open({str(tmp_path / 'lock')!r}, 'a+'); fcntl.flock(f, fcntl.LOCK_EX)"
-    script = f"{taking}; print(1, flush=True); time.sleep(99)"
+    taking = f"from pathlib import Path; from evonorm.journal import RunLock; lock = RunLock(Path({str(tmp_path)!r}))"
+    script = f"import sys, time; sys.path[:0] = {sys.path!r}; {taking}; print(1, flush=True); time.sleep(99)"
     owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
     owner.stdout.readline()
-    with pytest.raises(JournalError, match="is being written by process"):
+    with pytest.raises(JournalError, match=f"is being written by process {owner.pid}"):
+        RunLock(tmp_path)
+    (tmp_path / "lock").unlink()  # somebody who thinks that it was left behind
+    with pytest.raises(JournalError, match="is being written by another process"):
         RunLock(tmp_path)
     owner.kill()
     owner.wait()

@@ -26,7 +26,7 @@ from evonorm.journal import (
     read_ledger,
 )
 from evonorm.journal.schema1 import new_header
-from evonorm.journal.transfer import _content
+from evonorm.journal.transfer import unpack
 from evonorm.report import Run, write_report
 from evonorm.runner.budget import Budget
 from evonorm.runner.recipe import recipe_from_table
@@ -42,7 +42,7 @@ def old(tmp_path):
     """As such a journal lies in a folder of runs: not imported, so not touched yet."""
     folder = RunFolder(tmp_path / "runs", "old")
     folder.path.mkdir(parents=True)
-    folder.journal.write_bytes(_content(EXPORT))
+    unpack(EXPORT, folder.journal)
     return folder
 
 
@@ -79,8 +79,8 @@ def test_it_is_read_as_it_is_and_nothing_is_written(old):
 def test_it_goes_on_as_if_nothing_had_been(old, tmp_path):
     with old.reader() as reader:
         recipe = stored_recipe(reader)
-    assert resume_search(old, Budget(candidates=70)) == "candidates"
-    assert version(old.journal) == 2
+    assert resume_search(old, Budget(candidates=70), trusted=True) == "candidates"
+    assert version(old.journal) == 3
     whole = RunFolder(tmp_path / "whole", "whole")
     start_search(whole, recipe, Budget(candidates=70))
     assert journal_digest(old.journal) == journal_digest(whole.journal)
@@ -92,13 +92,13 @@ def test_the_translation_is_the_same_for_who_reads_and_who_writes(old, tmp_path)
     import_journal(tmp_path / "new.evonorm", tmp_path / "there_and_back.sqlite")
     import_journal(EXPORT, tmp_path / "imported.sqlite")
     for path in (tmp_path / "imported.sqlite", tmp_path / "there_and_back.sqlite"):
-        assert version(path) == 2
+        assert version(path) == 3
         assert journal_digest(path) == read
         with Reader(path) as reader:
             check_words(reader)
     assert version(old.journal) == 1
     Journal.open(old.journal).close()
-    assert (version(old.journal), journal_digest(old.journal)) == (2, read)
+    assert (version(old.journal), journal_digest(old.journal)) == (3, read)
 
 
 def test_a_translation_that_breaks_off_leaves_the_old_file(old):
