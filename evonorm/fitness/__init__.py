@@ -4,7 +4,8 @@
 reject, `recipe.py` has everything that can be chosen, `stage_log.py` what a stopped evaluation goes on from;
 `anchor_task.py` trains an anchor for its own sake. Not the paper's: `search_screen.py` is what a search asks in the
 driver before anything trains. `free_checks.py` turns hopeless graphs down, `bend.py` and `depth_signal.py` those that a
-deep net has no use for; `ladder.py` turns the rest down as cheaply as it can.
+deep net has no use for; `ladder.py` turns the rest down as cheaply as it can. `families.py` tells which layers are one
+idea.
 """
 
 from evonorm.fitness.anchor_task import AnchorSettings as AnchorSettings
@@ -16,6 +17,10 @@ from evonorm.fitness.depth_signal import reject_by_depth as reject_by_depth
 from evonorm.fitness.evaluate import TESTS as TESTS
 from evonorm.fitness.evaluate import evaluate as evaluate
 from evonorm.fitness.evaluate import number_of_threads as number_of_threads
+from evonorm.fitness.families import Family as Family
+from evonorm.fitness.families import FamilyStory as FamilyStory
+from evonorm.fitness.families import families as families
+from evonorm.fitness.families import family_stories as family_stories
 from evonorm.fitness.free_checks import screen as screen
 from evonorm.fitness.ladder import accuracy_now as accuracy_now
 from evonorm.fitness.ladder import running_loss as running_loss

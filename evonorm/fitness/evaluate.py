@@ -130,7 +130,13 @@ def _final_figures(task: ProxyTask, test_set: bool) -> dict[str, Any]:
         "losses": [round(loss, 4) for loss in run.losses[:: max(1, len(run.losses) // 100)]],
         "seconds_per_step": run.seconds / run.step,
     }
-    return figures | ({"test_accuracy": task.test()} if test_set else {})
+    if run.average is not None and run.recipe.average.plain:
+        figures["last_accuracy"] = run.measured["accuracy"][-1][1]
+    if test_set:
+        figures["test_accuracy"] = task.test()
+    if test_set and run.average is not None:
+        figures["averaged_test_accuracy"] = task.test_averaged()
+    return figures
 
 
 @contextmanager

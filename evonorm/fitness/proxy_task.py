@@ -71,8 +71,17 @@ class ProxyTask(Classification):
         return self.accuracy(self.run.step, self._whole(self.data.validation, count), self.recipe.moment_batches)
 
     def test(self) -> float:
-        """Accuracy on the test pictures, with the moving moments; no search calls this."""
-        return self.accuracy(self.run.step, self._whole(self.data.test, len(self.data.test)), 0)
+        """Accuracy on the test pictures as the paper has it: last weights, moving moments. No search calls this."""
+        return self._test(moment_batches=0)
+
+    def test_averaged(self) -> float:
+        """The same of the averaged weights, with moments estimated anew for them."""
+        assert self.run.average is not None, "the recipe averages no weights"
+        with self.run.average.in_their_place():
+            return self._test(self.recipe.moment_batches)
+
+    def _test(self, moment_batches: int) -> float:
+        return self.accuracy(self.run.step, self._whole(self.data.test, len(self.data.test)), moment_batches)
 
     def _whole(self, images: Images, count: int) -> Iterator[tuple[Tensor, Tensor]]:
         chosen = replace(images, rows=images.rows[:count])

@@ -3,6 +3,7 @@
 from evonorm.fitness.depth_signal import reject_by_depth
 from evonorm.fitness.free_checks import screen
 from evonorm.graph import Graph
+from evonorm.kernels import signature
 from evonorm.search import Screen, Screened, SearchRecipe, reject_by_form
 
 
@@ -14,8 +15,9 @@ def create_screen(settings: SearchRecipe) -> Screen:
 
     def by_checks(graph: Graph) -> Screened:
         found = screen(graph, settings.batch_ops)
-        if found.rejected or not settings.depth_check:
+        if found.rejected:
             return found
-        return Screened(reject_by_depth(graph), found.fingerprint)
+        rejected = reject_by_depth(graph) if settings.depth_check else None
+        return Screened(rejected, found.fingerprint, signature(graph) if settings.most_alike else None)
 
     return by_checks if settings.free_checks else by_form

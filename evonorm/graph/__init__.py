@@ -22,6 +22,7 @@ from evonorm.graph.graph import Node as Node
 from evonorm.graph.graph import X as X
 from evonorm.graph.moments import IndexSet as IndexSet
 from evonorm.graph.mutation import mutate as mutate
+from evonorm.graph.mutation import mutate_locally as mutate_locally
 from evonorm.graph.numerics import EPS as EPS
 from evonorm.graph.numerics import LOG_SQRT_EPS as LOG_SQRT_EPS
 from evonorm.graph.numerics import SMALLEST_DIVISOR as SMALLEST_DIVISOR

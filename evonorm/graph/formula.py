@@ -48,6 +48,8 @@ def parse_formula(text: str) -> Graph:
     """The graph of a formula; equal sub-expressions become one node."""
     if not isinstance(text, str):
         raise TypeError(f"a formula is text such as 'x / std_bwh(x)', got {type(text).__name__}.")
+    if len(text) > MAX_TEXT:
+        raise FormulaError(f"a formula has at most {MAX_TEXT:,} characters, got {len(text):,}.", text, 0)
     return _Parser(text).parse()
 
 

@@ -29,14 +29,20 @@ PRIMITIVES: Register[Primitive] = Register(
 )
 
 
-def searched_rows() -> tuple[tuple[Primitive, ...], ...]:
-    """What random graphs and mutations draw from: the paper's rows, and whatever was registered as `searched`."""
+def searched_rows(batch_ops: bool = True) -> tuple[tuple[Primitive, ...], ...]:
+    """What random graphs and mutations draw from: the paper's rows, and whatever was registered as `searched`.
+
+    Without `batch_ops` no moment over the batch.
+    """
     load_plugins()  # they may add some
-    return _searched_rows(PRIMITIVES.changes)
+    return _searched_rows(PRIMITIVES.changes, batch_ops)
 
 
-@lru_cache(maxsize=1)
-def _searched_rows(changes: int) -> tuple[tuple[Primitive, ...], ...]:  # noqa: ARG001 (what the result depends on)
+@lru_cache(maxsize=2)
+def _searched_rows(changes: int, batch_ops: bool) -> tuple[tuple[Primitive, ...], ...]:
+    if not batch_ops:
+        every = _searched_rows(changes, batch_ops=True)
+        return tuple(tuple(each for each in row if not each.needs_batch) for row in every)
     known = {each.name for row in ROWS for each in row}
     added = [each for each in PRIMITIVES.values() if each.searched and each.name not in known]
     moments = (

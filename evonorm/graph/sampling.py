@@ -6,17 +6,24 @@ from evonorm.graph.graph import INITIAL_NODES, PAPER_NODES, Graph, Node
 from evonorm.graph.primitive import Primitive
 from evonorm.graph.primitives import searched_rows
 
+Rows = tuple[tuple[Primitive, ...], ...]
+
 
 def sample_graph(rng: np.random.Generator, nodes: int = PAPER_NODES, batch_ops: bool = True) -> Graph:
     """A random graph of the paper's generator; without `batch_ops` no node aggregates over the batch (the S series)."""
-    return Graph(tuple(sample_node(rng, len(INITIAL_NODES) + i, batch_ops) for i in range(nodes)))
+    rows = searched_rows(batch_ops)
+    return Graph(tuple(_sample_node(rng, len(INITIAL_NODES) + i, rows) for i in range(nodes)))
 
 
 def sample_node(rng: np.random.Generator, number: int, batch_ops: bool = True) -> Node:
     """A random node at this place of a graph: its primitive and its predecessors among the earlier nodes."""
-    primitive = sample_primitive(rng, batch_ops)
+    return _sample_node(rng, number, searched_rows(batch_ops))
+
+
+def _sample_node(rng: np.random.Generator, number: int, rows: Rows) -> Node:
+    primitive = _sample_primitive(rng, rows)
     # one by one: the same numbers as integers(number, size=arity), in half the time
-    return Node(primitive.name, tuple(int(rng.integers(number)) for _ in range(primitive.arity)))
+    return Node(primitive.name, tuple([int(rng.integers(number)) for _ in range(primitive.arity)]))
 
 
 def with_dead_nodes(graph: Graph, rng: np.random.Generator, nodes: int = PAPER_NODES, batch_ops: bool = True) -> Graph:
@@ -30,7 +37,9 @@ def with_dead_nodes(graph: Graph, rng: np.random.Generator, nodes: int = PAPER_N
 
 def sample_primitive(rng: np.random.Generator, batch_ops: bool = True) -> Primitive:
     """A row of the table uniformly, then the index set uniformly: an element-wise op is as likely as a whole moment."""
-    rows = searched_rows()
+    return _sample_primitive(rng, searched_rows(batch_ops))
+
+
+def _sample_primitive(rng: np.random.Generator, rows: Rows) -> Primitive:
     row = rows[rng.integers(len(rows))]
-    allowed = [primitive for primitive in row if batch_ops or not primitive.needs_batch]
-    return allowed[rng.integers(len(allowed))]
+    return row[rng.integers(len(row))]

@@ -2,15 +2,15 @@
 
 Read `evolution.py` first; `tournament.py` picks parents, `population.py` forgets the old ones, `random_search.py` is
 the paper's baseline. `search.py` is the interface `ask` / `tell` with its two orders, `recipe.py` the recipe's table,
-`screening.py` what is known of a graph before a worker sees it. `proposals.py` is where graphs come from,
-`known_functions.py` what equal ones share.
+`screening.py` what is known of a graph before a worker sees it, `proposals.py` where graphs come from. What goes beyond
+the paper is in `variants/`.
 """
 
 from evonorm.journal import Proposal as Proposal
 from evonorm.search.evolution import Evolution as Evolution
 from evonorm.search.population import Member as Member
 from evonorm.search.population import Population as Population
-from evonorm.search.proposals import different_child as different_child
+from evonorm.search.proposals import new_child as new_child
 from evonorm.search.random_search import RandomSearch as RandomSearch
 from evonorm.search.recipe import SearchRecipe as SearchRecipe
 from evonorm.search.screening import Screen as Screen

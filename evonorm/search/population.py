@@ -34,6 +34,7 @@ class Population:
         self.added = 0
         self.stones: dict[str | None, Member] = {}  # by function, the oldest first
         self._members: list[Member] = []  # a ring: the place of a new one is added % window
+        self._places: dict[str, set[int]] = {}  # of the members that are a function
         self._scores = np.empty((window, 0))
 
     def add_stone(self, index: int, graph: Graph, function: str | None) -> None:
@@ -57,6 +58,15 @@ class Population:
         if place is None:
             place = self.added % self.window
             self.added += 1
+        self._put(place, member)
+
+    def _put(self, place: int, member: Member) -> None:
+        if place < len(self._members) and (before := self._members[place].function) is not None:
+            self._places[before].remove(place)
+            if not self._places[before]:
+                del self._places[before]
+        if member.function is not None:
+            self._places.setdefault(member.function, set()).add(place)
         self._members[place : place + 1] = [member]
         self._scores[place] = member.accuracies
 
@@ -64,7 +74,7 @@ class Population:
         """The place of this function's oldest member, if the function may have no more of them."""
         if not self.genotypes_per_function or function is None:
             return None
-        same = [place for place, member in enumerate(self._members) if member.function == function]
+        same = self._places.get(function, set())
         if len(same) < self.genotypes_per_function:
             return None
         return min(same, key=lambda place: self._members[place].index)
@@ -74,15 +84,15 @@ class Population:
 
     def rescore(self, function: str, accuracies: dict[str, float]) -> None:
         """Gives every member that is this function what is now known of it."""
-        for place, member in enumerate(self._members):
-            if member.function == function:
-                self._members[place] = replace(member, accuracies=self._row(accuracies))
-                self._scores[place] = self._members[place].accuracies
+        for place in tuple(self._places.get(function, ())):
+            self._put(place, replace(self._members[place], accuracies=self._row(accuracies)))
 
     def is_elite(self, average: float) -> bool:
         """Whether this average would be among the best tenth."""
+        if not len(self):
+            return False
         averages = self._scores[: len(self)].mean(axis=1)
-        return bool(len(self)) and average >= float(np.quantile(averages, ELITE_QUANTILE))
+        return average >= float(np.quantile(averages, ELITE_QUANTILE))
 
     def __getitem__(self, place: int) -> Member:
         return self._members[place]

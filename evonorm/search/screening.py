@@ -1,18 +1,27 @@
 """What is known of a graph before a worker sees it: whether it is turned down at once, and which function it is."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
 
 from evonorm.graph import Graph
 from evonorm.journal import Rejected, Test
 
+Signature = NDArray[np.floating]  # of length one; the product of two is how alike they are
+
 
 @dataclass(frozen=True)
 class Screened:
-    """A rejection if there is one; the fingerprint, equal for equal functions, of what passed the free checks."""
+    """A rejection if there is one; the fingerprint, equal for equal functions, of what passed the free checks.
+
+    The signature tells how alike two functions are; it is there if the search goes by it.
+    """
 
     rejected: Rejected | None = None
     fingerprint: str | None = None
+    signature: Signature | None = field(default=None, compare=False, repr=False)
 
 
 Screen = Callable[[Graph], Screened]

@@ -2,17 +2,19 @@
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from evonorm.graph import CATALOG, Graph, graph_of
 from evonorm.journal import Candidate, Origin, Outcome, Proposal, Rejected, Scores, Test
 from evonorm.search.evolution import STEPPING_STONE, Evolution
-from evonorm.search.known_functions import KnownFunctions
-from evonorm.search.population import Population
 from evonorm.search.random_search import RandomSearch
 from evonorm.search.recipe import SearchRecipe
-from evonorm.search.screening import Screen, accept_all
+from evonorm.search.screening import Screen, Screened, accept_all
+from evonorm.search.variants.clones import Clones
+from evonorm.search.variants.islands import Islands
+from evonorm.search.variants.known_functions import KnownFunctions
 
 
 class Search:
@@ -37,15 +39,17 @@ class Search:
         self.screen = screen
         self.references = references
         self.method: Evolution | RandomSearch = (
-            Evolution(settings, screen) if settings.method == "evolution" else RandomSearch(settings)
+            Evolution(settings, screen, self._is_clone) if settings.method == "evolution" else RandomSearch(settings)
         )
-        self.population = Population(settings.window, settings.genotypes_per_function)
+        self.islands = Islands(settings)
         self.functions = KnownFunctions(settings.runs_per_function)
+        self.clones = Clones(settings.most_alike)
         self.proposed = 0  # every proposal
         self.sent = 0  # those that went on to a worker, references included
         self.known = 0  # outcomes of those that the population has taken in
         self.known_steps = 0  # training steps in these
         self._waiting: dict[int, Proposal] = {}  # sent and not yet known, in the order of proposals
+        self._functions_waiting: dict[str, int] = {}  # where equal functions share scores: who waits with which
         self._told: dict[int, Outcome] = {}
 
     @property
@@ -64,26 +68,30 @@ class Search:
         if index < len(self.references):
             name = self.references[index]
             proposal = Proposal(
-                index, reference_graph(name), Origin.REFERENCE, self._evaluation_seed(index), (), self.known, name
+                index, reference_graph(name), Origin.REFERENCE, self._evaluation_seed(index, None), (), self.known, name
             )
         else:
             proposal = self._propose(index)
         self._register(proposal)
         return proposal
 
+    def ask_again(self, failed: Proposal) -> Proposal:
+        """A candidate whose evaluation failed, as the next proposal, to be judged with the seed that it had."""
+        again = replace(failed, index=self.proposed, origin=Origin.RETRY, parents=(failed.index,), seen=self.known)
+        self._register(again)
+        return again
+
     def _propose(self, index: int) -> Proposal:
-        draft = self.method.propose(self.population, np.random.default_rng([self.seed, index]))
+        draft = self.method.propose(self.islands.of(index), _random_stream(self.seed, index))
         screened = self.screen(draft.graph)
-        settled: Rejected | Scores | None = screened.rejected
         told_apart = screened.rejected is None or screened.rejected.test == STEPPING_STONE
         function = screened.fingerprint if told_apart else None
-        if function is not None and screened.rejected is None:
-            settled = self.functions.settle(function, self.population.is_elite) or self._in_training(function)
+        settled = screened.rejected or self._settle(function, screened)
         return Proposal(
             index,
             draft.graph,
             draft.origin,
-            self._evaluation_seed(index) if settled is None else 0,
+            self._evaluation_seed(index, function) if settled is None else 0,
             draft.parents,
             self.known,
             rejected=settled if isinstance(settled, Rejected) else None,
@@ -91,10 +99,21 @@ class Search:
             reused=settled if isinstance(settled, Scores) else None,
         )
 
+    def _settle(self, function: str | None, screened: Screened) -> Rejected | Scores | None:
+        """What is known without training; None for what is worth one. A further run of a function is no clone."""
+        if function is None:
+            return None
+        known = self.functions.settle(function, self.islands.is_elite) or self._in_training(function)
+        if known is not None or self.functions.runs(function):
+            return known
+        return self.clones.turn_down(screened.signature)
+
+    def _is_clone(self, screened: Screened) -> bool:
+        return self.clones.turn_down(screened.signature) is not None
+
     def _in_training(self, function: str) -> Rejected | None:
         """Turns down the twin of a candidate whose outcome may not be known yet, where equal functions share theirs."""
-        twins = (index for index, proposal in self._waiting.items() if proposal.function == function)
-        twin = next(twins, None) if self.settings.runs_per_function else None
+        twin = self._functions_waiting.get(function) if self.settings.runs_per_function else None
         return None if twin is None else Rejected(Test.DUPLICATE, None, {"in_training": twin})
 
     def tell(self, index: int, outcome: Outcome) -> None:
@@ -115,8 +134,10 @@ class Search:
             self._take_in()  # also where this one is still in flight: the next may be settled, and must come after
         return [proposal for index, proposal in self._waiting.items() if index not in self._told]
 
-    def _evaluation_seed(self, index: int) -> int:
-        digest = hashlib.blake2b(f"evaluation {self.seed} {index}".encode(), digest_size=4).digest()
+    def _evaluation_seed(self, index: int, function: str | None) -> int:
+        """Of the candidate's own, or paired: of the number of the run that this is of its function."""
+        which = f"run {self.functions.runs(function)}" if self.settings.paired_seeds else str(index)
+        digest = hashlib.blake2b(f"evaluation {self.seed} {which}".encode(), digest_size=4).digest()
         return int.from_bytes(digest) >> 1  # below 2**31
 
     def _register(self, proposal: Proposal) -> None:
@@ -124,10 +145,17 @@ class Search:
         if proposal.settled is None:
             self.sent += 1
             self._waiting[proposal.index] = proposal
+            if proposal.function:
+                self._functions_waiting.setdefault(proposal.function, proposal.index)
+            if self.clones.most_alike and proposal.origin != Origin.REFERENCE:
+                self.clones.add(proposal.index, self.screen(proposal.graph).signature)
         elif proposal.reused is not None:  # an equal layer, but a genotype of its own, with other mutants
-            self.population.add(proposal.index, proposal.graph, proposal.reused.accuracies, proposal.function)
+            self._join(proposal, proposal.reused.accuracies)
         elif proposal.rejected is not None and proposal.rejected.test == STEPPING_STONE:
-            self.population.add_stone(proposal.index, proposal.graph, proposal.function)
+            self.islands.of(proposal.index).add_stone(proposal.index, proposal.graph, proposal.function)
+
+    def _join(self, proposal: Proposal, accuracies: dict[str, float]) -> None:
+        self.islands.of(proposal.index).add(proposal.index, proposal.graph, accuracies, proposal.function)
 
     def _must_know(self) -> int:
         return max(0, self.sent - self.settings.lag + 1) if self.settings.order == "strict" else 0
@@ -140,14 +168,23 @@ class Search:
 
     def _learn(self, index: int) -> None:
         proposal, outcome = self._waiting.pop(index), self._told.pop(index)
+        if proposal.function and self._functions_waiting.get(proposal.function) == index:
+            del self._functions_waiting[proposal.function]
         self.known += 1
         self.known_steps += sum(stage.steps for stage in outcome.stages)
         known = self.functions.learn(proposal.function, outcome) if proposal.function else None
         if proposal.function and known and known.runs > 1:
-            self.population.rescore(proposal.function, known.accuracies)
-        if isinstance(outcome, Scores) and proposal.origin != Origin.REFERENCE:
-            accuracies = known.accuracies if known else outcome.accuracies
-            self.population.add(index, proposal.graph, accuracies, proposal.function)
+            self.islands.rescore(proposal.function, known.accuracies)
+        if not isinstance(outcome, Scores):
+            self.clones.drop(index)
+        elif proposal.origin != Origin.REFERENCE:
+            self._join(proposal, known.accuracies if known else outcome.accuracies)
+
+
+def _random_stream(seed: int, index: int) -> np.random.Generator:
+    """That of `default_rng([seed, index])`, which takes half as long from an array."""
+    small = seed < 2**32 and index < 2**32
+    return np.random.default_rng(np.array([seed, index], np.uint32) if small else [seed, index])
 
 
 def reference_graph(name: str) -> Graph:

@@ -19,12 +19,19 @@ def tournament_winner(population: Population, settings: SearchRecipe, rng: np.ra
         winners = places[averages == averages.max()]
     else:
         winners = places[pareto_front(scores)]
-    return population[int(rng.choice(winners))]
+    return population[int(winners[rng.integers(len(winners))])]
 
 
 def pareto_front(scores: np.ndarray) -> np.ndarray:
     """Which rows no other row dominates: as good on every anchor and better on one."""
-    as_good = np.ones((len(scores), len(scores)), dtype=bool)  # (i, j): i is as good as j everywhere
-    for accuracies in scores.T:  # anchor by anchor: 15 times faster than one comparison of three axes
+    if not len(scores):
+        return np.zeros(0, dtype=bool)
+    best = scores[scores.sum(axis=1).argmax()]
+    left = np.flatnonzero((scores > best).any(axis=1) | (scores == best).all(axis=1))  # by far most rows go here
+    rest = scores[left]
+    as_good = np.ones((len(left), len(left)), dtype=bool)  # (i, j): i is as good as j everywhere
+    for accuracies in rest.T:  # anchor by anchor: 15 times faster than one comparison of three axes
         as_good &= accuracies[:, None] >= accuracies
-    return np.logical_not((as_good & ~as_good.T).any(axis=0))
+    front = np.zeros(len(scores), dtype=bool)
+    front[left] = ~(as_good > as_good.T).any(axis=0)
+    return front

@@ -153,7 +153,7 @@ def answers(clips: Sequence[float]) -> dict[Job, dict[str, Any]]:
 
 def train_missing(every: Sequence[Job], kept: KeptResults) -> None:
     keep_freed_memory()
-    recipe = read_fitness_recipe(Path("laptop"))
+    recipe = read_fitness_recipe(Path("studies/first_laptop.toml"))
     missing = [job for job in every if kept.find(job.question()) is None]
     with number_of_threads(1):
         for number, job in enumerate(missing, start=1):
@@ -188,6 +188,25 @@ def rows(found: dict[Job, dict[str, Any]], clips: Sequence[float], best: float) 
     return table
 
 
+def reliability_rows(found: dict[Job, dict[str, Any]], clips: Sequence[float], best: float) -> list[list[str]]:
+    """How much of one score is the layer: spread of layers against the spread of seeds, paired and not, in points."""
+    layers = [layer for layer, value in targets().items() if value >= best]
+    table = []
+    for clip in clips:
+        for judge in JUDGES:
+            each = 100 * np.array([scores(found, judge, clip, seed, layers) for seed in SEEDS]).T  # (layers, seeds)
+            own = each.mean(1, keepdims=True)
+            residual = each - own - each.mean(0) + each.mean()
+            freedom = (len(layers) - 1) * (len(SEEDS) - 1)
+            noise = np.square(residual).sum() / freedom
+            between = max(0.0, own.var(ddof=1) - noise / len(SEEDS))
+            unpaired = np.square(each - own).sum() / (len(layers) * (len(SEEDS) - 1))
+            spreads = (f"{math.sqrt(value):.2f}" for value in (between, noise, unpaired))
+            name = "none" if not clip else f"{clip:g}"
+            table.append([name, judge, *spreads, f"{between / (between + noise):.2f}"])
+    return table
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clips", type=float, nargs="+", default=list(CLIPS[:2]), help="0: none; kept are 0 and 1")
@@ -197,6 +216,9 @@ def main() -> None:
     for title, best in (("all layers", 0.0), ("layers above 43 % at the target", 0.43)):
         print(f"\nSpearman with 400 steps on {' and '.join(TARGET)}, {title}\n")
         print(markdown_table(columns, rows(found, clips, best)))
+        print(f"\nReliability of one score, {title}; spreads in points (losses: hundredths)\n")
+        heads = ["clip", "judge", "of layers", "of seeds, paired", "of seeds, unpaired", "share of the layer, paired"]
+        print(markdown_table(heads, reliability_rows(found, clips, best)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from evonorm.fitness import FitnessRecipe, Progress, QualityRecipe, StabilityRec
 from evonorm.fitness.proxy_task import ProxyTask
 from evonorm.graph import Graph
 from evonorm.journal import Failed, Rejected, Scores, outcome_from_json, outcome_to_json
-from evonorm.training import TrainingRecipe
+from evonorm.training import AverageRecipe, TrainingRecipe
 
 pytest.importorskip("sklearn")
 
@@ -168,3 +168,27 @@ def test_layers_with_one_seed_see_the_same_pictures_and_first_weights():
     assert torch.equal(first[0], second[0])
     convolutions = [[w for w in task.model.parameters() if w.ndim == 4] for task in tasks]
     assert all(torch.equal(a, b) for a, b in zip(*convolutions, strict=True))
+
+
+def test_averaged_weights_decide_and_the_last_ones_are_told_beside_them():
+    average = AverageRecipe(decay=0.5, start=2, ramp=False)
+    recipe = replace(RECIPE, training=TrainingRecipe(steps=5, validate_every=0, clip=1.0, average=average))
+    outcome = evaluate("evonorm-b0", recipe, seed=3, test_set=True)
+    task = ProxyTask("evonorm-b0", "resnet-nano", replace(recipe, training=TrainingRecipe(steps=5, clip=1.0)), seed=3)
+    mean = None
+    for step in range(1, 6):
+        task.run.advance(step)
+        now = [parameter.detach().clone() for parameter in task.model.parameters()]
+        mean = now if step <= 2 else [0.5 * old + 0.5 * new for old, new in zip(mean, now, strict=True)]
+    figures = outcome.stages[-1].figures
+    assert figures["last_accuracy"] == task.validate()
+    assert figures["test_accuracy"] == task.test()
+    with torch.no_grad():
+        for parameter, value in zip(task.model.parameters(), mean, strict=True):
+            parameter.copy_(value)
+    assert figures["accuracy"] == outcome.accuracies["resnet-nano"] == task.validate()
+    whole = task._whole(task.data.test, len(task.data.test))
+    assert figures["averaged_test_accuracy"] == task.accuracy(5, whole, recipe.moment_batches)
+    assert (
+        figures["last_accuracy"] != figures["accuracy"] or figures["test_accuracy"] != figures["averaged_test_accuracy"]
+    )

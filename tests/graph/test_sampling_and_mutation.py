@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evonorm.graph import ROWS, Graph, mutate, sample_graph
+from evonorm.graph import ROWS, Graph, canonical_key, mutate, mutate_locally, sample_graph, with_dead_nodes
 from evonorm.graph.sampling import sample_node, sample_primitive
 
 
@@ -61,3 +61,40 @@ def test_mutants_print_and_parse_back():
         graph = mutate(graph, rng)
         assert Graph.decode(graph.encode()) == graph
         assert str(Graph.parse(str(graph))) == str(graph)
+
+
+@pytest.mark.parametrize("batch_ops", [True, False])
+def test_a_local_mutant_is_its_parent_but_for_one_place(batch_ops):
+    rng = np.random.default_rng(1)
+    sizes = Counter()
+    for _ in range(2000):
+        parent = sample_graph(rng, batch_ops=batch_ops)
+        child = mutate_locally(parent, rng, batch_ops)
+        assert len(child.nodes) == len(parent.nodes)
+        assert child != parent
+        assert batch_ops or not child.batch_moments
+        before, after = (Counter(node.op for _, node in graph.live_nodes) for graph in (parent, child))
+        sizes[after.total() - before.total()] += 1
+        if after.total() == before.total():
+            assert (before - after).total() <= 1 or child.live != parent.live
+    assert sizes[0] > 100
+    assert sizes[1] > 100
+    assert sizes[-1] > 100
+
+
+def test_a_local_mutation_reaches_b0_from_its_founder_and_the_whole_neighbourhood():
+    """x / max(std_whc(x), x) becomes x / max(std_whc(x), v1 * x), one node on an edge, and the other way round."""
+    rng = np.random.default_rng(0)
+    founder, grown = "x / max(std_whc(x), x)", "x / max(std_whc(x), v1 * x)"
+    for parent, wanted in ((founder, grown), (grown, founder), (founder, "x / max(std_bwh(x), x)")):
+        start = with_dead_nodes(Graph.parse(parent), rng)
+        found = {canonical_key(mutate_locally(start, rng)) for _ in range(20_000)}
+        assert canonical_key(Graph.parse(wanted)) in found
+
+
+def test_a_full_graph_does_not_grow():
+    rng = np.random.default_rng(0)
+    full = Graph.decode("exp:0 tanh:4 sigmoid:5 abs:6")  # every node lives
+    children = [mutate_locally(full, rng) for _ in range(300)]
+    assert all(len(child.nodes) == 4 for child in children)
+    assert {len(child.live_nodes) for child in children} >= {3, 4}

@@ -53,16 +53,16 @@ def test_in_a_search_no_function_has_more_members_than_allowed(limit):
     few = replace(CHEAP, nodes=3, window=60, genotypes_per_function=limit)
     search = make(few)
     rows = run(search, 1200, outcomes=noisy)
-    counts = Counter(member.function for member in search.population.members())
+    counts = Counter(member.function for member in search.islands.of(0).members())
     assert max(counts.values()) == limit
     crowded = make(replace(few, genotypes_per_function=0))
     run(crowded, 1200, outcomes=noisy)
-    assert len(counts) > len({member.function for member in crowded.population.members()})
+    assert len(counts) > len({member.function for member in crowded.islands.of(0).members()})
 
     restored = make(few)
     assert restored.restore(rows) == []
     restored.ready()
-    assert restored.population.members() == search.population.members()
+    assert restored.islands.of(0).members() == search.islands.of(0).members()
 
 
 def test_strict_order_holds_with_it():

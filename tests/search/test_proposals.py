@@ -10,8 +10,8 @@ from evonorm.graph import Graph, simplify
 from evonorm.journal import Failed, Rejected, Scores, Test
 from evonorm.search import Screened, Search, SearchRecipe
 from evonorm.search.evolution import STEPPING_STONE
-from evonorm.search.known_functions import KnownFunctions
-from evonorm.search.proposals import different_child
+from evonorm.search.proposals import new_child
+from evonorm.search.variants.known_functions import KnownFunctions
 from tests.search.test_search import likeness, run
 
 CHEAP = SearchRecipe(window=50, smallest_tournament=8, lag=4, free_checks=True, attempts=5, runs_per_function=3)
@@ -38,15 +38,19 @@ def test_a_child_differs_from_its_parent():
     parent = Graph.decode("exp:0 tanh:4 mul:5,5 sigmoid:0 add:4,2 mul:7,0")  # x * sigmoid(x), the rest is dead
     rng = np.random.default_rng(0)
     function = fingerprint(parent)
-    lazy = [different_child(parent, function, rng, replace(CHEAP, attempts=1), screen) for _ in range(200)]
-    eager = [different_child(parent, function, rng, replace(CHEAP, attempts=30), screen) for _ in range(200)]
+
+    def children(attempts):
+        settings = replace(CHEAP, attempts=attempts)
+        return [new_child(parent, rng, settings, lambda child: fingerprint(child) != function)[0] for _ in range(200)]
+
+    lazy, eager = children(attempts=1), children(attempts=30)
     assert sum(fingerprint(child) == function for child in lazy) > 10
     assert not any(fingerprint(child) == function for child in eager)
 
 
 def test_attempts_are_bounded():
     parent = Graph.parse("x * sigmoid(x)")
-    child = different_child(parent, None, np.random.default_rng(0), CHEAP, lambda _: Screened())
+    child, _ = new_child(parent, np.random.default_rng(0), CHEAP, lambda _: False)
     assert len(child.nodes) == len(parent.nodes)
 
 
@@ -108,9 +112,9 @@ def test_stepping_stones_are_parents_while_the_population_is_small():
 def test_members_of_one_function_have_one_score(long_run):
     search, _ = long_run
     scores = {}
-    for member in search.population.members():
+    for member in search.islands.of(0).members():
         assert scores.setdefault(member.function, member.accuracies) == member.accuracies
-    assert len(scores) < len(search.population)
+    assert len(scores) < len(search.islands.of(0))
 
 
 @pytest.mark.parametrize("order", ["strict", "arrival"])
@@ -124,7 +128,7 @@ def test_replaying_the_journal_gives_the_state_back_without_a_fingerprint(order)
     restored = Search(whole.settings, whole.seed, never, whole.references)
     assert restored.restore(rows) == []
     restored.ready()
-    assert restored.population.members() == whole.population.members()
+    assert restored.islands.of(0).members() == whole.islands.of(0).members()
     assert restored.functions._known == whole.functions._known
 
 
@@ -137,7 +141,7 @@ def test_a_candidate_in_flight_does_not_change_the_order_of_the_population(long_
         restored = [make(search.settings), make(search.settings)]
         for each, journal in zip(restored, (rows[:cut], in_flight), strict=True):
             each.restore(journal)
-        assert restored[0].population.members() == restored[1].population.members()
+        assert restored[0].islands.of(0).members() == restored[1].islands.of(0).members()
 
 
 def test_strict_order_is_the_same_for_any_number_of_workers():

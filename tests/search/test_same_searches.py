@@ -1,7 +1,7 @@
 """Searches are what they were: digests of their rows, made before the rooms were moved about.
 
 Every recipe's own [search] table with a fitness that is a hash; what is compared is what was proposed and what was said
-of it, row by row, without the recipe's spelling.
+of it, row by row, without the recipe's spelling. The laptop's digest was renewed when its seeds were paired.
 """
 
 import hashlib

@@ -60,7 +60,7 @@ def run(search, proposals, workers=1, seed=0, outcomes=judged):
 
 def state(search):
     """All that decides what comes next."""
-    return search.population.members(), search.population.added, search.proposed, search.sent, search.known_steps
+    return search.islands.of(0).members(), search.islands.of(0).added, search.proposed, search.sent, search.known_steps
 
 
 def make(settings=SMALL, seed=3, references=("bn-relu", "evonorm-b0")):
@@ -125,7 +125,7 @@ def test_arrival_order_learns_at_once():
     search = make(replace(SMALL, order="arrival"), references=())
     rows = run(search, 300, workers=5)
     assert search.known == sum(row.proposal.rejected is None for row in rows)
-    assert search.population.added == sum(isinstance(row.outcome, Scores) for row in rows)
+    assert search.islands.of(0).added == sum(isinstance(row.outcome, Scores) for row in rows)
 
 
 def test_only_layers_that_passed_enter_and_references_never_do():
@@ -140,7 +140,7 @@ def test_only_layers_that_passed_enter_and_references_never_do():
     ]
     trained = [row.proposal.index for row in rows if row.proposal.rejected is None][:known]
     expected = [index for index in passed if index in trained][-SMALL.window :]
-    assert [member.index for member in search.population.members()] == expected
+    assert [member.index for member in search.islands.of(0).members()] == expected
     parents = {parent for row in rows for parent in row.proposal.parents}
     assert parents <= set(passed)
     assert parents

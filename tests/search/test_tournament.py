@@ -86,3 +86,7 @@ def test_scores_on_other_anchors_do_not_mix():
     for anchors in itertools.chain(({"a": 0.1},), ({"a": 0.1, "z": 0.2},)):
         with pytest.raises(ValueError, match="the population on"):
             population.add(9, X, anchors)
+
+
+def test_nobody_has_no_frontier():
+    assert pareto_front(np.empty((0, 3))).tolist() == []

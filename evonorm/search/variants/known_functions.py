@@ -41,6 +41,11 @@ class KnownFunctions:
             return None
         return Scores(known.accuracies)
 
+    def runs(self, function: str | None) -> int:
+        """How many of this function are known."""
+        known = self._known.get(function) if function else None
+        return known.runs if known else 0
+
     def learn(self, function: str, outcome: Outcome) -> Known | None:
         """Takes a run in; returns what is now known, None if that is nothing. A broken run says nothing of a layer."""
         before = self._known.get(function)

@@ -1,0 +1,93 @@
+"""New targets for the proxy (experiment E3): 400 steps on the paper's anchors, judged by averaged weights, three seeds.
+
+    python -m studies.clipping.targets             # what is kept
+    FRESH=1 python -m studies.clipping.targets     # trains anew; goes on where it was stopped
+
+The first round's targets are one training each and its last step, which at a constant rate is jitter, and harder on
+layers that subtract no mean. The same training gives both figures here: the last step, as the paper has it, and the
+average of the weights (decay 0.99) with moments estimated anew over 16 batches.
+"""
+
+import argparse
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+from evonorm.fitness import FitnessRecipe, QualityRecipe, StabilityRecipe
+from evonorm.foundation import estimate
+from evonorm.journal import Scores, Test
+from evonorm.pictures import markdown_table
+from evonorm.runner import Measurement, evaluate_layers, kept_results, read_fitness_recipe
+from evonorm.training import AverageRecipe
+from studies.clipping.study import FOUND
+from studies.kept_or_fresh import STUDIES, fresh, scratch
+
+LAYERS = ("bn-relu", "bn-silu", "evonorm-b0", "evonorm-b2", "evonorm-s0", *FOUND)
+FIGURES = {"last step": "last_accuracy", "averaged weights": "accuracy"}
+
+
+def recipe(anchors: tuple[str, ...]) -> FitnessRecipe:
+    """The paper's B recipe cut to 400 steps, without gates, one thread."""
+    paper = read_fitness_recipe(Path("paper_b"), ["fitness.quality.steps=1"])
+    training = replace(paper.training, steps=400, validate_every=0, average=AverageRecipe(decay=0.99, ramp=True))
+    return replace(
+        paper,
+        anchors=anchors,
+        threads=1,
+        moments="reestimated",
+        moment_batches=16,
+        training=training,
+        quality=QualityRecipe(steps=1, accuracy=0.0),
+        stability=StabilityRecipe(steps=0),
+    )
+
+
+def values(measured: list[Measurement], layer: str, anchor: str, figure: str) -> dict[int, float]:
+    """In %, by seed; what broke learnt nothing."""
+    found = {}
+    for each in measured:
+        if each.layer == layer:
+            stages = each.outcome.stages if isinstance(each.outcome, Scores) else ()
+            last = [stage.figures for stage in stages if stage.name == Test.TRAINING and stage.anchor == anchor]
+            found[each.seed] = 100 * last[0][figure] if last else 10.0
+    return found
+
+
+def rows(measured: list[Measurement], anchor: str) -> list[list[str]]:
+    """Each layer by both figures: the mean and spread over seeds, and what it is less BN-ReLU's, paired."""
+    table = []
+    for layer in LAYERS:
+        row = [f"`{layer}`"]
+        for figure in FIGURES.values():
+            mine, theirs = (values(measured, each, anchor, figure) for each in (layer, "bn-relu"))
+            common = sorted(mine.keys() & theirs.keys())
+            row.append(f"{statistics.fmean(mine.values()):.1f} (n = {len(mine)})" if mine else "-")
+            less = estimate([mine[seed] - theirs[seed] for seed in common]) if len(common) > 1 else None
+            row.append(f"{less.mean:+.1f} [{less.low:+.1f}, {less.high:+.1f}]" if less and layer != "bn-relu" else "")
+        table.append(row)
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--anchors", nargs="+", default=["mobilenetv2-cifar", "resnet50-cifar"])
+    parser.add_argument("--workers", type=int, default=1)
+    chosen = parser.parse_args()
+    place = (scratch("clipping") if fresh() else STUDIES / "clipping") / "targets.jsonl"
+    kept = kept_results(place, lambda line, _: print(line, flush=True))
+    if not fresh() and not place.exists():
+        raise SystemExit(f"there is no {place} yet. FRESH=1 trains.")
+    measured: dict[str, list[Measurement]] = {anchor: [] for anchor in chosen.anchors}
+    for seed in range(chosen.seeds):  # seed by seed and net by net, so that what is there can be compared
+        for anchor in chosen.anchors:
+            workers = chosen.workers if fresh() else 0
+            measured[anchor] += evaluate_layers(LAYERS, recipe((anchor,)), [seed], kept=kept, workers=workers)
+    heads = ["layer", *(head for name in FIGURES for head in (f"{name}, %", "less BN-ReLU"))]
+    for anchor, found in measured.items():
+        print(f"\n{anchor}, 400 steps, validation pictures\n")
+        print(markdown_table(heads, rows(found, anchor)))
+
+
+if __name__ == "__main__":
+    main()
