@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 MINUTES ?= 10
 FUZZ_SECONDS ?= 300
 .DEFAULT_GOAL := help
-.PHONY: help setup search test test-slow lint browser bench-layers bench-step bench-nano bench-driver bench-dashboard sanitize clean
+.PHONY: help setup search test test-slow attack audit lint browser bench-layers bench-step bench-nano bench-driver bench-cluster bench-dashboard sanitize clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -37,6 +37,13 @@ test: setup lint  ## Everything that must hold, in minutes
 
 test-slow: setup browser  ## The slower promises
 	$(BIN)/python -m pytest -n 2 -m slow -rs
+
+attack: setup  ## Damage, forge and kill for MINUTES (make attack MINUTES=30); prints a table of counts
+	$(BIN)/python -m tests.attack --minutes $(MINUTES)
+
+audit:  ## Known holes in the pinned packages, by pip-audit in an environment of its own; fails where it has no data
+	$(PYTHON) -m venv build/audit && build/audit/bin/pip install --quiet pip-audit
+	build/audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip --strict
 
 lint: setup  ## Format, lint and types
 	$(BIN)/ruff format --check .
@@ -70,6 +77,13 @@ bench-nano: setup  ## How much cheaper a step of the nano anchors is than of the
 
 bench-driver: setup  ## What the search's driver costs by itself
 	$(BIN)/python benchmarks/driver.py
+
+bench-cluster: setup  ## 5000 simulated workers on hosts of a Ray cluster, some of them killed; when faults are noticed
+	$(BIN)/python -m benchmarks.cluster busy --mean 60
+	$(BIN)/python -m benchmarks.cluster busy --mean 10 --seconds 60
+	$(BIN)/python -m benchmarks.cluster busy --mean 60 --kill 3
+	$(BIN)/python -m benchmarks.cluster tasks --mean 5 --kill 6
+	$(BIN)/python -m benchmarks.cluster notice --kill 5
 
 bench-dashboard: setup  ## Page times at 100,000 candidates, and what ten open pages take from a search
 	$(BIN)/python -m benchmarks.dashboard latency

@@ -20,6 +20,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from benchmarks.kept import kept_by_autograd
 from benchmarks.timing import machine
 from evonorm.data import CocoBatches, PicturesWithObjects, load_coco
 from evonorm.models import MaskRCNN, create_detector
@@ -39,16 +40,7 @@ def noise(batch: int, size: int) -> PicturesWithObjects:
 
 def kept_bytes(model: MaskRCNN, batch: PicturesWithObjects) -> tuple[int, Tensor]:
     """What autograd keeps after the forward pass, and the loss."""
-    own = {each.untyped_storage().data_ptr() for each in model.parameters()}
-    kept: dict[int, int] = {}
-
-    def pack(tensor: Tensor) -> Tensor:
-        storage = tensor.untyped_storage()
-        if storage.data_ptr() not in own:
-            kept[storage.data_ptr()] = storage.nbytes()
-        return tensor
-
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+    with kept_by_autograd(model.parameters()) as kept:
         losses = model(*batch)
         assert isinstance(losses, dict)
         loss = torch.stack(list(losses.values())).sum()

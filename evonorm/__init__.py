@@ -21,6 +21,12 @@ from evonorm.graph import sample_graph as sample_graph
 from evonorm.graph import simplify as simplify
 
 if TYPE_CHECKING:
+    from evonorm.conversion import convert as convert
+    from evonorm.conversion import fold as fold
+    from evonorm.conversion import imitate as imitate
+    from evonorm.conversion import positions as positions
+    from evonorm.conversion import register_in_timm as register_in_timm
+    from evonorm.conversion import timm_norm_act as timm_norm_act
     from evonorm.data import register_data as register_data
     from evonorm.layers import EvoNormB0 as EvoNormB0
     from evonorm.layers import EvoNormB1 as EvoNormB1
@@ -28,11 +34,15 @@ if TYPE_CHECKING:
     from evonorm.layers import EvoNormS0 as EvoNormS0
     from evonorm.layers import EvoNormS1 as EvoNormS1
     from evonorm.layers import EvoNormS2 as EvoNormS2
+    from evonorm.layers import LazyNormAct as LazyNormAct
     from evonorm.layers import NormAct as NormAct
     from evonorm.layers import create_layer as create_layer
+    from evonorm.layers import freeze_moments as freeze_moments
     from evonorm.layers import layer_names as layer_names
     from evonorm.layers import no_weight_decay as no_weight_decay
     from evonorm.layers import register_layer as register_layer
+    from evonorm.layers import sync_moments as sync_moments
+    from evonorm.layers import update_moments as update_moments
     from evonorm.models import create_model as create_model
     from evonorm.models import model_names as model_names
     from evonorm.models import register_anchor as register_anchor
@@ -45,8 +55,10 @@ __version__ = "0.2.0"
 _ROOMS = {
     "layers": (
         *("EvoNormB0", "EvoNormB1", "EvoNormB2", "EvoNormS0", "EvoNormS1", "EvoNormS2"),
-        *("NormAct", "create_layer", "layer_names", "no_weight_decay", "register_layer"),
+        *("NormAct", "create_layer", "freeze_moments", "layer_names", "no_weight_decay", "register_layer"),
+        *("LazyNormAct", "sync_moments", "update_moments"),
     ),
+    "conversion": ("convert", "fold", "imitate", "positions", "register_in_timm", "timm_norm_act"),
     "data": ("register_data",),
     "models": ("create_model", "model_names", "register_anchor", "register_model"),
     "report": ("Run",),

@@ -1,5 +1,11 @@
+import os
+import tempfile
+
 import pytest
 import torch
+
+_STATE = tempfile.TemporaryDirectory(prefix="evonorm-tests-")
+os.environ["XDG_STATE_HOME"] = _STATE.name  # what is remembered of these runs is not the user's; children inherit it
 
 
 @pytest.fixture(autouse=True)
@@ -15,3 +21,14 @@ def one_thread():
 def seeded():
     """A test that fails today fails tomorrow."""
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def ray_cluster():
+    """One Ray cluster on loopback for all slow tests of a session: a head without cores and two nodes."""
+    pytest.importorskip("ray")
+    from tests.workers import ray_nodes
+
+    with ray_nodes.new_nodes() as cluster:
+        yield cluster
+    assert not ray_nodes.left_alive(os.getpid()), "Ray left processes behind"

@@ -7,9 +7,16 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 # The lab log tells what was done when, under the names of that day; the changelog tells of names that are gone.
-PAGES = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "studies").rglob("*.md")})
+PAGES = sorted(
+    {
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "examples").glob("*.md"),
+        *(ROOT / "studies").rglob("*.md"),
+    }
+)
 PAGES = [page for page in PAGES if page.name not in ("lab_log.md", "CHANGELOG.md")]
-PATH = re.compile(r"`((?:evonorm|native|recipes|studies|benchmarks|tests|docs)/[\w./-]*[\w/])`")
+PATH = re.compile(r"`((?:evonorm|native|recipes|studies|benchmarks|examples|tests|docs)/[\w./-]*[\w/])`")
 LINK = re.compile(r"\]\(([^)#]+)(?:#[^)]*)?\)")
 
 

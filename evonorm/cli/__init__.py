@@ -1,13 +1,14 @@
 """The command line: one sub-command per thing a person does. Read `root.py` first.
 
-`search.py`, `train.py`, `sample.py`, `rerank.py`, `report.py`, `detections.py`, `bench.py`, `calibrate.py` and
-`plugins.py` are its commands by subject; `search_display.py`, `train_display.py`, `training_bars.py`, `leaderboard.py`,
-`run_status.py` and `candidate_page.py` are what they show on a terminal.
+`search.py`, `judge.py`, `train.py`, `sample.py`, `rerank.py`, `report.py`, `detections.py`, `bench.py`, `calibrate.py`
+and `plugins.py` are its commands by subject; `search_display.py`, `train_display.py`, `training_bars.py`,
+`work_bars.py`, `leaderboard.py`, `run_status.py` and `candidate_page.py` are what they show on a terminal.
+`worker_options.py` are the options about who computes.
 """
 
 import sys
 
-from evonorm.foundation import MissingExtraError, needs
+from evonorm.foundation import needs
 
 
 def main() -> None:
@@ -15,6 +16,9 @@ def main() -> None:
     try:
         with needs("search", "the command line"):
             from evonorm.cli.root import run
-    except MissingExtraError as error:
-        sys.exit(f"error: {error}")
-    run()
+        run()
+    except KeyboardInterrupt:  # also within the seconds that the imports take
+        sys.exit(130)
+    except ValueError as error:  # a missing extra, or a setting in the environment that is none
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(2)

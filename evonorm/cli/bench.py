@@ -1,5 +1,6 @@
 """The sub-command `bench`. Wiring only; `root.py` adds it."""
 
+import math
 from itertools import chain
 from typing import Annotated
 
@@ -12,6 +13,8 @@ from evonorm.kernels import find_library, kernel_for, why_not
 from evonorm.layers import NormAct
 from evonorm.runner import Timed, bench_layers, bench_model, check_layers, processor
 from evonorm.training import keep_freed_memory
+
+LARGEST_GB = 4  # of an input: with gradients and outputs several times that is in memory
 
 console = Console()
 
@@ -57,7 +60,13 @@ def _sizes(shape: str) -> tuple[int, ...]:
     words = shape.replace("x", ",").split(",")
     if len(words) != 4 or not all(word.strip().isdigit() and int(word) > 0 for word in words):
         raise ValueError(f"--shape is batch, channels, height and width, such as 128,64,24,24; got {shape!r}.")
-    return tuple(map(int, words))
+    sizes = tuple(map(int, words))
+    gigabytes = 4 * math.prod(sizes) / 2**30
+    if gigabytes > LARGEST_GB:
+        raise ValueError(
+            f"an input of {shape} has {gigabytes:,.0f} GB; this is for up to {LARGEST_GB}. Choose smaller ones."
+        )
+    return sizes
 
 
 def _kernel() -> str:

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from evonorm.cli.search import Changes
+from evonorm.cli.worker_options import Address, Insecure, WorkersOption, chosen_workers
 from evonorm.data import load_data
 from evonorm.fitness import FitnessRecipe, reject_by_depth
 from evonorm.graph import Graph, sample_graph
@@ -52,6 +53,7 @@ from evonorm.runner import (
     target_trials,
     what_if_rows,
 )
+from evonorm.workers import WorkerRecipe
 
 console = Console()
 
@@ -64,7 +66,9 @@ def calibrate(
     target: Annotated[Path, typer.Option(help="whose anchors and training are the truth")] = Path(
         "recipes/paper_b.toml"
     ),
-    target_steps: Annotated[int, typer.Option(help="of training on each of the target's anchors")] = TARGET_STEPS,
+    target_steps: Annotated[
+        int, typer.Option(min=1, help="of training on each of the target's anchors")
+    ] = TARGET_STEPS,
     random: Annotated[int, typer.Option(min=0, help="random layers that pass the first stage's gate, beside them")] = 8,
     mutants: Annotated[int, typer.Option(min=0, help="and mutants of known layers that do")] = 8,
     seed: Annotated[int, typer.Option(help="of the random ones and the mutants")] = 0,
@@ -75,6 +79,9 @@ def calibrate(
     only: Annotated[Literal["cheap", "target"] | None, typer.Option(help="train one side only for now")] = None,
     changes: Changes = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipes': cifar10 or digits")] = None,
+    workers: WorkersOption = "0",
+    address: Address = None,
+    insecure: Insecure = False,
 ) -> None:
     """Does a cheap stage order layers as the expensive training does? Trains both, prints rank correlations.
 
@@ -82,6 +89,7 @@ def calibrate(
 
     Example: evonorm calibrate bn-relu evonorm-b0 "x / std_wh(x)" --random 16 --seed 1 --keep runs/calibrate
     """
+    who = chosen_workers(WorkerRecipe(), workers, address, insecure)
     named = tuple(dict.fromkeys(layers or LAYERS))
     check_layers(named)
     cheap, dear = (read_fitness_recipe(each, all_changes(changes, data)) for each in (recipe, target))
@@ -97,7 +105,7 @@ def calibrate(
         *((trial, dear) for trial in target_trials(chosen, dear, target_steps, range(seeds))),
     ]
     console.print(f"data: {load_data(cheap.data).name}; {len(chosen)} layers, kept in {kept.path}", highlight=False)
-    _train([(trial, each) for trial, each in work if only in (None, trial.side)], kept)
+    _train([(trial, each) for trial, each in work if only in (None, trial.side)], kept, who)
     curves = [curve for trial, each in work if (curve := known_curve(kept, trial, each))]
     found = Calibration(kinds, levels_of(cheap), Level("target", dear.anchors, target_steps), tuple(curves))
     _show(found, kept.path.parent, cheap.data, seeds)
@@ -125,7 +133,7 @@ def _survivors(
         return tuple(random_survivors(count, seed, passes, propose))
 
 
-def _train(work: list[tuple[Trial, FitnessRecipe]], kept: KeptResults) -> None:
+def _train(work: list[tuple[Trial, FitnessRecipe]], kept: KeptResults, workers: WorkerRecipe) -> None:
     """A line per training; on a terminal also a bar for the one at work."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
@@ -135,7 +143,7 @@ def _train(work: list[tuple[Trial, FitnessRecipe]], kept: KeptResults) -> None:
             what = f"{trial.layer[:40]} on {trial.anchor}".replace("[", "(")
             progress.update(bar, description=what, completed=step, total=max(trial.looks))
 
-        for number, (curve, left) in enumerate(measure(work, kept, on_step=on_step), start=1):
+        for number, (curve, left) in enumerate(measure(work, kept, on_step=on_step, workers=workers), start=1):
             progress.console.print(_line(curve, number, len(work), left), highlight=False, markup=False, soft_wrap=True)
 
 

@@ -30,8 +30,7 @@ def show_detections(
 ) -> None:
     """Draws boxes, masks and class names that a detector finds, with the weights of a training.
 
-    The training may still go on: then those of its latest checkpoint. For pictures of every measurement train with
-    --set settings.drawings=FOLDER.
+    The training may still go on: then those of its latest checkpoint. `evonorm report` shows some of every measurement.
 
     Example: evonorm show-detections coco/tiny seen --layer evonorm-s0 --data COCO
     """

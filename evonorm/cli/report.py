@@ -81,6 +81,9 @@ def dashboard(
     if name is not None:
         find_run(runs, name)
     place = pages.open_socket(host, port)
+    if not runs.is_dir():
+        place.close()
+        raise ValueError(f"there is no folder {runs}. Begin a search, or name the folder of your runs with --runs.")
     hosts = pages.LOCAL if host in pages.LOCAL else ("*",)
     address = (
         f"http://{f'[{host}]' if ':' in host else host}:{place.getsockname()[1]}{f'/runs/{name}' if name else '/'}"

@@ -8,8 +8,10 @@ from rich.console import Console
 
 from evonorm.cli.search import Changes, Name, Runs
 from evonorm.cli.training_bars import training_bars
+from evonorm.cli.worker_options import Address, Insecure, WorkersOption, chosen_workers
 from evonorm.journal import RunFolder
 from evonorm.runner import Reranked, kept_results, rerank, rerank_recipes, rivals_of
+from evonorm.workers import WorkerRecipe
 
 console = Console()
 
@@ -27,7 +29,9 @@ def rerank_run(
         "imagenet"
     ),
     epochs: Annotated[float | None, typer.Option(help="instead of the recipes'; schedules are scaled with it")] = None,
-    workers: Annotated[int, typer.Option(min=0, help="trainings at a time; 0 trains in this process")] = 1,
+    workers: WorkersOption = "1",
+    address: Address = None,
+    insecure: Insecure = False,
     changes: Changes = None,
     runs: Runs = Path("runs"),
 ) -> None:
@@ -40,13 +44,14 @@ def rerank_run(
 
     Example: evonorm rerank first --data tiny-imagenet-200 --recipes tiny-imagenet --epochs 4
     """
+    who = chosen_workers(WorkerRecipe(), workers, address, insecure)
     folder = RunFolder(runs, name)
     rivals = rivals_of(folder, top)
     chosen = rerank_recipes(recipes, data, changes or [], epochs)
     kept = kept_results(folder.path / "rerank", lambda line, _: console.print(line, highlight=False, soft_wrap=True))
     steps = len(rivals.layers) * sum(recipe.training.steps for recipe in chosen.values())
     with training_bars(steps) as bars:
-        rows = rerank(rivals, chosen, kept, workers, bars.watch, bars.on_found)
+        rows = rerank(rivals, chosen, kept, who, bars.watch, bars.on_found)
     _print(rows, keep, f"{name}, reranked by {recipes}")
 
 

@@ -1,9 +1,6 @@
 """The command line: one sub-command per thing a person does; wiring only."""
 
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import chain, groupby, repeat
 from operator import itemgetter
@@ -12,28 +9,29 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from evonorm.cli.bench import add_bench_command
 from evonorm.cli.calibrate import add_calibrate_command
 from evonorm.cli.detections import add_detections_command
+from evonorm.cli.judge import add_judge_command
 from evonorm.cli.plugins import add_plugins_command
 from evonorm.cli.report import add_report_commands
 from evonorm.cli.rerank import add_rerank_command
 from evonorm.cli.sample import add_sample_command
 from evonorm.cli.search import Changes, add_commands
 from evonorm.cli.train import add_train_command
+from evonorm.cli.work_bars import told, work_bars
+from evonorm.cli.worker_options import Address, Insecure, WorkersOption, chosen_workers
 from evonorm.data import cifar10_path, get_cifar10, load_data
 from evonorm.fitness import TESTS, FitnessRecipe
-from evonorm.fitness import Progress as ProgressEvent
+from evonorm.foundation import harmless
 from evonorm.graph import CATALOG
 from evonorm.models import LEGEND, draw_positions, model_cost, trace_model
 from evonorm.pictures import markdown_table, write_figures
 from evonorm.report import curves_of_layers
 from evonorm.runner import (
     Measurement,
-    Watch,
     all_changes,
     check_layers,
     distinct_layers,
@@ -46,6 +44,7 @@ from evonorm.runner import (
     verdict_rows,
 )
 from evonorm.tasks import FID_2015, SLIM, get_weights
+from evonorm.workers import WorkerRecipe
 
 app = typer.Typer(
     help="Search, train and ship normalization-activation layers.",
@@ -60,6 +59,7 @@ add_calibrate_command(app)
 add_bench_command(app)
 add_train_command(app)
 add_detections_command(app)
+add_judge_command(app)
 add_rerank_command(app)
 add_sample_command(app)
 add_plugins_command(app)
@@ -89,8 +89,10 @@ def cost(
     layer: Annotated[
         list[str] | None, typer.Option(help="A layer's name or a formula; give it again for another row.")
     ] = None,
-    image_size: Annotated[int | None, typer.Option(help="Height and width; by default what the model is for.")] = None,
-    width: Annotated[float, typer.Option(help="Channel multiplier.")] = 1.0,
+    image_size: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="Height and width; by default what the model is for.")
+    ] = None,
+    width: Annotated[float, typer.Option(min=0.01, max=100, help="Channel multiplier.")] = 1.0,
     positions: Annotated[bool, typer.Option("--positions", help="Draw where the layers sit instead.")] = False,
 ) -> None:
     """Counts parameters and multiply-adds of a model, a row for each layer asked for.
@@ -137,7 +139,7 @@ def data(
     Example: evonorm data cifar10 --from ~/cifar-10-binary.tar.gz
     """
     if name == "cifar10":
-        with _bars() as bars:
+        with work_bars() as bars:
             origin = get_cifar10(source, lambda what, done, total: bars("getting CIFAR-10", what, done, total))
         console.print(f"{cifar10_path()} (from {origin})", highlight=False, soft_wrap=True)
     elif source is not None:
@@ -153,7 +155,7 @@ def data(
 def get_inception() -> None:
     """The weights that FID and KID look with, then those of the Inception score."""
     for what, weights in (("FID and KID", FID_2015), ("the Inception score", SLIM)):
-        with _bars() as bars:
+        with work_bars() as bars:
             origin = get_weights(weights, partial(bars, f"Inception for {what}"))
         console.print(f"{weights.path} (for {what}, from {origin})", highlight=False, soft_wrap=True)
 
@@ -172,7 +174,9 @@ def evaluate(
     test_set: Annotated[bool, typer.Option("--test-set", help="also the test pictures, for a final number")] = False,
     verdicts: Annotated[bool, typer.Option("--verdicts", help="only the rejection tests, all of them")] = False,
     out: Annotated[Path | None, typer.Option(help="a folder for figures of the trainings, with their data")] = None,
-    workers: Annotated[int, typer.Option(min=0, help="processes, a layer and seed each; 0 computes in this one")] = 0,
+    workers: WorkersOption = "0",
+    address: Address = None,
+    insecure: Insecure = False,
 ) -> None:
     """Runs the whole protocol on an idea for a layer, beside its rivals.
 
@@ -187,7 +191,8 @@ def evaluate(
     chosen = list(dict.fromkeys([*(layers or []), *(against or [])]))
     if not chosen and not verdicts:
         raise ValueError("name at least one layer, e.g. evonorm evaluate evonorm-s0 --against bn-relu")
-    if verdicts and (test_set or out is not None or workers):
+    who = chosen_workers(WorkerRecipe(), workers, address, insecure)
+    if verdicts and (test_set or out is not None or who.kind != "inline"):
         raise ValueError(
             "--verdicts trains no layer to its end: --test-set, --out and --workers are for evaluations without it."
         )
@@ -197,19 +202,19 @@ def evaluate(
     if verdicts:
         _print_verdicts(chosen, fitness, seeds, keep or Path("runs/verdicts"))
     else:
-        measured = _print_scores(chosen, fitness, seeds, keep, test_set, workers)
+        measured = _print_scores(chosen, fitness, seeds, keep, test_set, who)
         if out is not None:
             outcomes = {layer: [each.outcome for each in measured if each.layer == layer] for layer in chosen}
             write_figures(curves_of_layers(outcomes), out)
 
 
 def _print_scores(
-    layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool, workers: int
+    layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path | None, test_set: bool, workers: WorkerRecipe
 ) -> list[Measurement]:
     kept = kept_results(keep, _say_kept) if keep else None
-    with _bars() as bars:
+    with work_bars() as bars:
         measured = evaluate_layers(
-            layers, fitness, range(seeds), watch=_told(bars), kept=kept, test_set=test_set, workers=workers
+            layers, fitness, range(seeds), watch=told(bars), kept=kept, test_set=test_set, workers=workers
         )
     kinds = {"validation %": "accuracy", "test %": "test_accuracy"} if test_set else {"validation %": "accuracy"}
     rows = summary_rows(measured, fitness.anchors, tuple(kinds.values()))
@@ -227,8 +232,8 @@ def _print_scores(
 
 def _print_verdicts(layers: list[str], fitness: FitnessRecipe, seeds: int, keep: Path) -> None:
     kept = kept_results(keep, _say_kept)
-    with _bars() as bars:
-        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), kept, _told(bars)))
+    with work_bars() as bars:
+        found = list(find_verdicts(layers or distinct_layers(), fitness, range(seeds), kept, told(bars)))
     columns = ["layer", *(f"{anchor}: {test}" for anchor in fitness.anchors for test in TESTS)]
     rows = verdict_rows(found, fitness.anchors)
     table = kept.path.with_name("verdicts.md")
@@ -240,17 +245,6 @@ def _say_kept(line: str, _: int) -> None:
     console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _told(bars: "Bars") -> Watch:
-    def watch(layer: str, seed: int, event: ProgressEvent | None) -> None:
-        who = f"{layer[:40]} (seed {seed})"
-        if event is None:
-            bars(who, None, 0, 0)
-        else:
-            bars(who, f"{event.stage} on {event.anchor}", event.step, event.steps)
-
-    return watch
-
-
 def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     table = Table(*columns, title=title)
     for row in rows:
@@ -258,50 +252,25 @@ def _print_table(title: str, columns: list[str], rows: list[list[str]]) -> None:
     console.print(table, markup=False)
 
 
-Bars = Callable[[str, str | None, int, int], None]  # who, what (None: done with everything), steps done, of how many
-
-
-@contextmanager
-def _bars() -> Iterator[Bars]:
-    """A progress bar on stderr for each that is at work; total 0 means unknown. In a file, lines instead."""
-    if not sys.stderr.isatty():
-        yield _Lines()
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        at_work: dict[str, TaskID] = {}
-
-        def tell(who: str, what: str | None, done: int, total: int) -> None:
-            if who not in at_work:
-                at_work[who] = progress.add_task("", total=None)
-            if what is None:
-                progress.remove_task(at_work.pop(who))
-                return
-            text = f"{who}: {what}".replace("[", "(")
-            progress.update(at_work[who], description=text, completed=done, total=total or None)
-
-        yield tell
-
-
-class _Lines:
-    """A line when somebody begins with something else, and one a minute meanwhile."""
-
-    def __init__(self) -> None:
-        self.printed: dict[str, tuple[str, float]] = {}
-
-    def __call__(self, who: str, what: str | None, done: int, total: int) -> None:
-        last, when = self.printed.get(who, ("", 0.0))
-        if what is None or (what == last and time.monotonic() < when + 60):
-            return
-        self.printed[who] = what, time.monotonic()
-        of = f" of {total}" if total else ""
-        typer.echo(f"{time.strftime('%H:%M:%S')} {who}: {what}: {done}{of}", err=True)
-
-
 def run() -> None:
     """Mistakes of the user end in one message and exit code 2, never in a traceback."""
     try:
         app()
     except (ValueError, TypeError, OSError) as error:
-        Console(stderr=True).print(f"error: {error}", style="red", markup=False, highlight=False)
+        words = harmless(_os_words(error) if isinstance(error, OSError) else str(error))
+        Console(stderr=True).print(f"error: {words}", style="red", markup=False, highlight=False)
         sys.exit(2)
+
+
+def _os_words(error: OSError) -> str:
+    """What the operating system says, about which file, and what to do where that is clear."""
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    cures = {
+        FileExistsError: " Choose another name.",
+        FileNotFoundError: " Check the name, or make the folder first.",
+        PermissionError: " Choose a place where you may write.",
+        IsADirectoryError: " Name a file.",
+    }
+    cure = next((words for kind, words in cures.items() if isinstance(error, kind)), "")
+    return f"{error.filename}: {error.strerror}.{cure}"

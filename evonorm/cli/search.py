@@ -13,19 +13,35 @@ from evonorm.cli.candidate_page import candidate_page
 from evonorm.cli.leaderboard import candidate_json, leaderboard_text, row_json
 from evonorm.cli.run_status import run_status
 from evonorm.cli.search_display import Terminal
+from evonorm.cli.worker_options import Address, Insecure, WorkersOption, chosen_workers
 from evonorm.export import layer_source
 from evonorm.journal import (
+    DamagedJournalError,
     End,
     JournalFullError,
+    Reader,
     RunFolder,
+    RunLock,
+    check_journal,
     export_journal,
     exported_name,
+    find_run,
     fresh_name,
     import_journal,
     journal_digest,
     leaderboard,
+    repair_journal,
+    verdict_words,
 )
-from evonorm.runner import Budget, all_changes, load_recipe, resume_search, start_search, stored_recipe
+from evonorm.runner import (
+    Budget,
+    all_changes,
+    load_recipe,
+    resume_search,
+    retry_candidates,
+    start_search,
+    stored_recipe,
+)
 from evonorm.workers import WorkerRecipe
 
 console = Console()
@@ -38,8 +54,8 @@ Minutes = Annotated[float | None, typer.Option(help="end after this time")]
 Candidates = Annotated[int | None, typer.Option(help="end when this many have reached a worker")]
 Steps = Annotated[int | None, typer.Option(help="end when this many training steps are spent")]
 Proposals = Annotated[int | None, typer.Option(help="end when this many have been proposed")]
-Number = Annotated[int | None, typer.Option("--workers", help="processes; 0 computes in this one")]
 NoPin = Annotated[bool, typer.Option("--no-pin", help="do not tie workers to cores")]
+Trust = Annotated[bool, typer.Option("--trust", help="I know the code that this run judges candidates by")]
 Index = Annotated[int, typer.Argument(help="the candidate's number, as `evonorm top` shows it")]
 
 
@@ -53,8 +69,11 @@ def search(
     changes: Changes = None,
     seed: Annotated[int | None, typer.Option(help="instead of the recipe's")] = None,
     data: Annotated[str | None, typer.Option(help="other pictures than the recipe's, e.g. digits")] = None,
-    workers: Number = None,
+    workers: WorkersOption = None,
+    address: Address = None,
+    insecure: Insecure = False,
     no_pin: NoPin = False,
+    trust: Trust = False,
     runs: Runs = Path("runs"),
 ) -> None:
     """Searches for layers. Ctrl-C ends it with everything written; `evonorm resume` goes on.
@@ -62,13 +81,16 @@ def search(
     Example: evonorm search recipes/laptop.toml --name first --minutes 10
 
     Example: evonorm search recipes/laptop.toml --set search.method=random --set fitness.training.steps=150
+
+    Example: evonorm search paper_b --workers ray --address auto --set search.order=arrival
     """
     budget = Budget(minutes, candidates, steps, proposals)
     chosen = load_recipe(recipe, all_changes(changes, data, seed))
-    chosen = dataclasses.replace(chosen, workers=_changed_workers(chosen.workers, workers, no_pin))
-    folder = RunFolder(runs, name or fresh_name(runs, recipe.stem))
+    who = _pinned(chosen_workers(chosen.workers, workers, address, insecure), no_pin)
+    chosen = dataclasses.replace(chosen, workers=who)
+    folder = RunFolder(runs, fresh_name(runs, recipe.stem) if name is None else name)
     console.print(f"run {folder.name}: {budget}; data {chosen.fitness.get('data')}", highlight=False)
-    _finish(folder, lambda: start_search(folder, chosen, budget, Terminal(console), recipe))
+    _finish(folder, lambda: start_search(folder, chosen, budget, Terminal(console), recipe, trust))
 
 
 def resume(
@@ -78,18 +100,59 @@ def resume(
     candidates: Candidates = None,
     steps: Steps = None,
     proposals: Proposals = None,
-    workers: Number = None,
+    workers: WorkersOption = None,
+    address: Address = None,
+    insecure: Insecure = False,
     no_pin: NoPin = False,
+    trust: Trust = False,
     runs: Runs = Path("runs"),
 ) -> None:
     """Goes on with a run, by default to the bound that it was begun with. Candidates and steps count from its begin.
+
+    A run from elsewhere that names code which is not evonorm's needs --trust, once.
 
     Example: evonorm resume first --minutes 10
     """
     folder, budget = RunFolder(runs, name), Budget(minutes, candidates, steps, proposals)
     with folder.reader() as reader:
-        settings = _changed_workers(stored_recipe(reader).workers, workers, no_pin)
-    _finish(folder, lambda: resume_search(folder, budget, Terminal(console), recipe, settings))
+        settings = _worker_settings(reader, workers, address, insecure, no_pin)
+    _finish(folder, lambda: resume_search(folder, budget, Terminal(console), recipe, settings, trust))
+
+
+def _worker_settings(
+    reader: Reader, workers: str | None, address: str | None, insecure: bool, no_pin: bool
+) -> WorkerRecipe | None:
+    """Who computes for a run that goes on; None where it asks for a cluster and nobody has named one."""
+    stored = dataclasses.replace(stored_recipe(reader).workers, insecure=False)  # to be said each time
+    settings = _pinned(chosen_workers(stored, workers, address, insecure), no_pin)
+    named = settings.kind != "ray" or workers is not None or address is not None
+    return settings if named else None
+
+
+def retry(
+    name: Name,
+    candidates: Annotated[list[int], typer.Argument(help="numbers of candidates that failed")],
+    workers: WorkersOption = None,
+    address: Address = None,
+    insecure: Insecure = False,
+    no_pin: NoPin = False,
+    trust: Trust = False,
+    runs: Runs = Path("runs"),
+) -> None:
+    """Tries candidates again whose evaluation failed: killed workers, time limits, errors. Nothing new is proposed.
+
+    Each gets a number of its own, and the seed that it had. What failed stays in the journal as it is.
+
+    Example: evonorm retry first 28 107
+    """
+    folder = RunFolder(runs, name)
+    with folder.reader() as reader:
+        settings = _worker_settings(reader, workers, address, insecure, no_pin)
+    tried = retry_candidates(folder, candidates, Terminal(console), settings, trust)
+    with folder.reader() as reader:
+        for failed, index in tried.items():
+            words = f"candidate {failed}, again as {index}: {verdict_words(reader.candidate(index).outcome)}"
+            console.print(words, markup=False, highlight=False, soft_wrap=True)
 
 
 def status(name: Name, runs: Runs = Path("runs")) -> None:
@@ -98,13 +161,13 @@ def status(name: Name, runs: Runs = Path("runs")) -> None:
     Example: evonorm status first
     """
     folder = RunFolder(runs, name)
-    with folder.reader() as reader:
+    with folder.checked_reader() as reader:
         console.print(run_status(folder, reader), highlight=False, soft_wrap=True)
 
 
 def top(
     name: Name,
-    number: Annotated[int, typer.Option("-n", help="how many")] = 10,
+    number: Annotated[int, typer.Option("-n", min=1, help="how many")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="for programs")] = False,
     runs: Runs = Path("runs"),
 ) -> None:
@@ -112,7 +175,7 @@ def top(
 
     Example: evonorm top first -n 5
     """
-    with RunFolder(runs, name).reader() as reader:
+    with RunFolder(runs, name).checked_reader() as reader:
         rows, references = leaderboard(reader, number), reader.references()
     if as_json:
         found = {
@@ -129,7 +192,7 @@ def show(name: Name, candidate: Index, runs: Runs = Path("runs")) -> None:
 
     Example: evonorm show first 117
     """
-    with RunFolder(runs, name).reader() as reader:
+    with RunFolder(runs, name).checked_reader() as reader:
         page = candidate_page(reader, reader.candidate(candidate))
     console.print(page, highlight=False, soft_wrap=True)
 
@@ -139,21 +202,23 @@ def export(
     candidate: Index,
     file: Annotated[Path, typer.Argument(help="a Python file that does not exist yet")],
     class_name: Annotated[str, typer.Option("--class", help="of the layer in the file")] = "FoundNormAct",
+    force: Annotated[bool, typer.Option(help="overwrite the file")] = False,
     runs: Runs = Path("runs"),
 ) -> None:
     """Writes a candidate as a Python module that needs torch and nothing else.
 
     Example: evonorm export first 117 layer.py
     """
-    with RunFolder(runs, name).reader() as reader:
+    with RunFolder(runs, name).checked_reader() as reader:
         proposal = reader.candidate(candidate).proposal
     if proposal.name:
         raise ValueError(
             f"{proposal.name} is a reference of the run: evonorm.create_layer({proposal.name!r}, channels)."
         )
     source = layer_source(proposal.graph, class_name, f"candidate {candidate} of the run {name}")
-    with file.open("x") as out:
-        out.write(source)
+    if file.exists() and not force:
+        raise ValueError(f"{file} exists already. Choose another name, or --force.")
+    file.write_text(source)
     console.print(f"{file}: class {class_name}, {proposal.graph}", highlight=False, soft_wrap=True)
 
 
@@ -166,6 +231,50 @@ def digest(name: Name, runs: Runs = Path("runs")) -> None:
     folder = RunFolder(runs, name)
     folder.reader().close()
     typer.echo(journal_digest(folder.journal))
+
+
+@journal_app.command()
+def check(name: Name, runs: Runs = Path("runs")) -> None:
+    """Reads a whole journal: every page, and every row against its checksum. Exit code 1 and the place, if one is off.
+
+    Example: evonorm journal check first
+    """
+    folder = RunFolder(runs, name)
+    try:
+        folder.reader().close()
+        counted = check_journal(folder.journal)
+    except DamagedJournalError as error:
+        console.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(1) from None
+    rows = ", ".join(f"{number:,} {table}" for table, number in counted.items())
+    seals = "" if "outcomes" in counted else " (without checksums: the next `resume` adds them)"
+    console.print(f"{folder.journal}: whole, {rows}{seals}", markup=False, highlight=False, soft_wrap=True)
+
+
+@journal_app.command()
+def repair(name: Name, runs: Runs = Path("runs")) -> None:
+    """Keeps the longest good part of a damaged journal, or its snapshot if that has more; the damaged file stays.
+
+    Example: evonorm journal repair first
+    """
+    folder = find_run(runs, name)
+    with RunLock(folder.path):
+        try:
+            check_journal(folder.journal)
+        except DamagedJournalError as error:
+            console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        else:
+            console.print(f"{folder.journal} is whole; nothing to repair.", highlight=False, soft_wrap=True)
+            return
+        done = repair_journal(folder.journal)
+    kept, dropped = (", ".join(f"{each[t]:,} {t}" for t in each) for each in (done.kept, done.dropped))
+    console.print(
+        f"kept {kept} of {done.source.name}; dropped {dropped} that could be read but hang on what is lost."
+        f" What was lost is evaluated again: {folder.command('resume')}. The damaged file is {done.damaged}.",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 @journal_app.command("export")
@@ -198,13 +307,12 @@ def import_command(
     folder = RunFolder(runs, name or exported_name(file))
     if folder.journal.exists():
         raise ValueError(f"there is a run {folder.name!r} in {runs} already. Give another --name.")
-    folder.path.mkdir(parents=True, exist_ok=True)
     import_journal(file, folder.journal)
     console.print(f"{folder.path}. Go on with: {folder.command('resume')}", highlight=False, soft_wrap=True)
 
 
 def add_commands(app: typer.Typer) -> None:
-    for command in (search, resume, status, top, show, export):
+    for command in (search, resume, retry, status, top, show, export):
         app.command()(command)
     app.add_typer(journal_app, name="journal")
 
@@ -229,11 +337,5 @@ def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
     )
 
 
-def _changed_workers(settings: WorkerRecipe, number: int | None, no_pin: bool) -> WorkerRecipe:
-    if number is not None and number < 0:
-        raise ValueError(f"--workers must not be negative, got {number}.")
-    if number == 0:
-        settings = dataclasses.replace(settings, kind="inline")
-    elif number is not None:
-        settings = dataclasses.replace(settings, kind="processes", number=number)
+def _pinned(settings: WorkerRecipe, no_pin: bool) -> WorkerRecipe:
     return dataclasses.replace(settings, pin=settings.pin and not no_pin)

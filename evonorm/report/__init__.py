@@ -7,8 +7,8 @@ notebooks; `candidate_view.py` shows one candidate, with `training_curves.py` an
 page says in words. `templates.py` fills the HTML in `pages/`, which the dashboard shows live.
 
 Trainings without a search: `kept_trainings.py` reads what `evonorm train` has kept, `training_report.py` writes their
-report, with `training_table.py` and `setup_curves.py`; `setup_words.py` says what was trained, `measures.py` how a
-measure is shown.
+report, with `training_table.py`, `setup_curves.py` and `albums.py` (pictures of their measurements); `setup_words.py`
+says what was trained, `measures.py` how a measure is shown.
 """
 
 from evonorm.report.agreement import Pair as Pair
@@ -35,6 +35,8 @@ from evonorm.report.tally import Tally as Tally
 from evonorm.report.templates import PAGES as PAGES
 from evonorm.report.templates import compile_all as compile_all
 from evonorm.report.templates import render as render
+from evonorm.report.templates import render_macro as render_macro
 from evonorm.report.training_curves import curves_of_layers as curves_of_layers
 from evonorm.report.training_report import kept_trainings_at as kept_trainings_at
+from evonorm.report.training_report import training_page as training_page
 from evonorm.report.training_report import write_training_report as write_training_report

@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from evonorm.journal import Candidate, Reader, Scores, run_state, verdict_words
+from evonorm.journal import (
+    Candidate,
+    Reader,
+    Scores,
+    cut_short,
+    read_hosts,
+    run_state,
+    verdict_words,
+    why_not_reproducible,
+)
 from evonorm.report.tally import Tally
 
 
@@ -24,6 +33,9 @@ def what_was_run(reader: Reader, tally: Tally) -> list[tuple[str, str]]:
         ("proposed", f"{tally.proposed:,} candidates"),
         ("scored", f"{tally.count('scores'):,}, references included"),
         ("cost", f"{tally.steps:,} training steps, {duration(tally.seconds)} of worker time"),
+        ("thrown away", cut_short(reader) or "nothing was cut short"),
+        ("reproducible", "; ".join(map("no: {}".format, why_not_reproducible(reader))) or "yes, by its seed"),
+        *([("hosts", str(hosts))] if (hosts := read_hosts(reader)) else []),
     ]
 
 

@@ -22,7 +22,7 @@ def write_report(runs: Path, name: str, out: Path | None = None, against: str | 
         tally, window = read_tally(runs, against)
         other = NamedTally(against, tally, window)
     tally = Tally()
-    with find_run(runs, name).reader() as reader:
+    with find_run(runs, name).checked_reader() as reader:
         tally.refresh(reader)
         page = run_page(reader, tally, name, other=other)
     write_figures(page.figures, out / "figures")
@@ -34,7 +34,7 @@ def write_report(runs: Path, name: str, out: Path | None = None, against: str | 
 def read_tally(runs: Path, name: str) -> tuple[Tally, int]:
     """What a run adds up to, and the size of its population."""
     tally = Tally()
-    with find_run(runs, name).reader() as reader:
+    with find_run(runs, name).checked_reader() as reader:
         tally.refresh(reader)
         return tally, population_window(reader, PAPER_WINDOW)
 

@@ -27,6 +27,11 @@ class KeptTraining:
     losses: list[float]
     loss_every: int
     falling: frozenset[str]  # measures of which less is better
+    key: str  # that its pictures are found by
+
+    @property
+    def under_way(self) -> bool:
+        return self.ending == "under_way"
 
     def last(self, measure: str) -> float | None:
         """The last value of a measure, if it was ever taken."""
@@ -71,7 +76,7 @@ def setups_of(records: Iterable[Mapping[str, Any]]) -> list[Setup]:
         if key not in found:
             parts = question.get("settings", {}), question.get("training", {})
             found[key] = Setup(str(question.get("task")), question.get("threads"), *parts, [])
-        found[key].trainings.append(_training(question, record["answer"]))
+        found[key].trainings.append(_training(question, record["answer"], str(record["key"])))
     return list(found.values())
 
 
@@ -80,7 +85,7 @@ def is_training(record: Mapping[str, Any]) -> bool:
     return isinstance(record["question"], Mapping) and record["question"].get("what") == "train"
 
 
-def _training(question: Question, answer: Mapping[str, Any]) -> KeptTraining:
+def _training(question: Question, answer: Mapping[str, Any], key: str) -> KeptTraining:
     measured = answer.get("measured", {})
     return KeptTraining(
         layer=str(question["layer"]),
@@ -93,4 +98,5 @@ def _training(question: Question, answer: Mapping[str, Any]) -> KeptTraining:
         losses=list(answer.get("losses", ())),
         loss_every=int(answer.get("loss_every", 1)),
         falling=frozenset(answer.get("falling", ())),
+        key=key,
     )

@@ -24,7 +24,7 @@ class Run:
     def __init__(self, name: str, runs: str | Path = "runs") -> None:
         self.name = name
         self.runs = Path(runs)
-        find_run(self.runs, name)
+        find_run(self.runs, name).checked_reader().close()
 
     def header(self) -> dict[str, Any]:
         """What the run was begun with: recipe, seed, data, versions, commit, machine."""

@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass, field
 
+from evonorm.fitness import FamilyStory, family_stories
 from evonorm.graph import CATALOG, Graph
 from evonorm.journal import Ledger, Ranked, Reader, Relative, Test, ancestry, average, readable
 from evonorm.pictures import Figure, Markup
@@ -22,11 +23,13 @@ from evonorm.report.tally import Tally
 from evonorm.report.templates import render_macro
 
 TOP = 10
+RANKED = 100  # the best functions, which are sorted into families
 HEADINGS = {
     "summary": "What was run and what it cost",
     "funnel": "Funnel",
     "progress": "Search progress",
     "top": f"Top {TOP}",
+    "families": "Families",
     "frontier": "Pareto frontier",
     "histograms": "Accuracy histograms",
     "calibration": "Calibration between anchors",
@@ -53,6 +56,17 @@ class Card:
 
 
 @dataclass(frozen=True)
+class FamilyRow:
+    """A family among the best functions: its head, ready to be shown, and where it comes from."""
+
+    index: int
+    math: Markup
+    average: float
+    runs: int
+    story: FamilyStory
+
+
+@dataclass(frozen=True)
 class RunPage:
     """One run at one moment. `base` is where its live pages are; a report has none."""
 
@@ -70,6 +84,7 @@ class RunPage:
     frontier: Figure
     frontier_size: int
     top: list[Card]
+    families: list[FamilyRow]
     anchors: list[str]
     references: dict[str, dict[str, float]]
     reference: str | None
@@ -105,6 +120,7 @@ def run_page(
     reader: Reader, tally: Tally, name: str, base: str | None = None, other: NamedTally | None = None
 ) -> RunPage:
     """The page of a run as far as its tally has read; `other` is a run to compare its progress with."""
+    best = tally.ranking.best(reader, RANKED)
     runs = [NamedTally(name, tally, population_window(reader, PAPER_WINDOW)), *([other] if other else [])]
 
     def link(index: int) -> str | None:
@@ -124,7 +140,8 @@ def run_page(
         calibration=calibration_figures(tally, link),
         frontier=frontier_figure(tally, link),
         frontier_size=len(tally.scored.frontier),
-        top=[_card(reader, each) for each in tally.ranking.best(reader, TOP)],
+        top=[_card(reader, each) for each in best[:TOP]],
+        families=[_family_row(story) for story in family_stories(reader, best)],
         anchors=_anchors(tally),
         references=tally.references,
         reference=main_reference(tally),
@@ -146,6 +163,12 @@ def _tests(tally: Tally) -> dict[str, str]:
     rejecting = sorted({verdict for verdict, _ in tally.verdicts if verdict.test}, key=lambda verdict: verdict.label)
     found = {verdict.label: Test.explain(str(verdict.test)) for verdict in rejecting}
     return {test: words for test, words in found.items() if words}
+
+
+def _family_row(story: FamilyStory) -> FamilyRow:
+    head = story.family.head
+    proposal = head.candidate.proposal
+    return FamilyRow(proposal.index, formula_picture(proposal.graph), head.average, head.runs, story)
 
 
 def _card(reader: Reader, ranked: Ranked) -> Card:

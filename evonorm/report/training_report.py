@@ -8,6 +8,7 @@ from typing import Any
 
 from evonorm.journal import KeptResults
 from evonorm.pictures import file_name, write_figures
+from evonorm.report.albums import Album, albums_of
 from evonorm.report.facts import duration
 from evonorm.report.kept_trainings import REFERENCE, Setup, is_training, setups_of
 from evonorm.report.measures import ShownMeasure
@@ -26,6 +27,7 @@ class SetupSection:
     rows: list[TrainingRow]
     measures: list[ShownMeasure]
     curves: SetupCurves
+    albums: list[Album]
     settings: list[tuple[str, str]]
 
     @property
@@ -36,6 +38,10 @@ class SetupSection:
     @property
     def ended_early(self) -> bool:
         return any(row.early for row in self.rows)
+
+    @property
+    def under_way(self) -> list[str]:
+        return [f"{row.label}, {words}" for row in self.rows for words in row.under_way]
 
 
 def kept_trainings_at(runs: Path, name: str) -> Path | None:
@@ -50,29 +56,35 @@ def kept_trainings_at(runs: Path, name: str) -> Path | None:
 def write_training_report(file: Path, out: Path | None = None) -> Path:
     """Writes report.html and its figures to `out` (`report` beside the file); returns the HTML file."""
     kept = KeptResults(file)
-    records = list(kept.records())
-    setups = setups_of(records)
-    if not setups:
+    page = training_page(kept)
+    sections = page["sections"]
+    if not sections:
         raise ValueError(
-            f"{file} has no finished training ({kept.unfinished()} unfinished, {len(records)} results of other kinds)."
-            " `evonorm train` makes some."
+            f"{file} has no training ({kept.unfinished()} unfinished, {len(list(kept.records()))} results of other"
+            " kinds). `evonorm train` makes some."
         )
-    sections = setup_sections(setups)
     out = out or file.with_name("report" if file.name == KeptResults.FILE else f"{file.stem}_report")
     write_figures([figure for section in sections for figure in section.curves.figures], out / "figures")
-    values = {
-        "title": f"Trainings in {file.parent.name if file.name == KeptResults.FILE else file.name}",
-        "facts": list(_facts(setups, records, kept.unfinished())),
-        "sections": sections,
-        "reference": REFERENCE,
-    }
     path = out / "report.html"
-    path.write_text(render("trainings.html", values, served=False))
+    path.write_text(render("trainings.html", page, served=False))
     return path
 
 
-def setup_sections(setups: Sequence[Setup]) -> list[SetupSection]:
-    """Each setup with its table and curves; a formula has the same letter everywhere."""
+def training_page(kept: KeptResults) -> dict[str, Any]:
+    """What the page of kept trainings is made of; work that goes on is shown as far as its latest note."""
+    records = list(kept.records())
+    setups = setups_of([*records, *kept.under_way()])
+    file = kept.path
+    return {
+        "title": f"Trainings in {file.parent.name if file.name == KeptResults.FILE else file.name}",
+        "facts": list(_facts(setups, records, kept.unfinished())),
+        "sections": setup_sections(setups, kept),
+        "reference": REFERENCE,
+    }
+
+
+def setup_sections(setups: Sequence[Setup], kept: KeptResults) -> list[SetupSection]:
+    """Each setup with its table, curves and pictures; a formula has the same letter everywhere."""
     labels = labels_of(list(dict.fromkeys(layer for setup in setups for layer in setup.layers)))
     names: Counter[str] = Counter()
     found = []
@@ -82,7 +94,8 @@ def setup_sections(setups: Sequence[Setup]) -> list[SetupSection]:
         rows = training_rows(setup, labels)
         curves = curves_of_setup(setup, [row.layer for row in rows], labels, name)
         measures = setup.measures
-        found.append(SetupSection(name, title, rows, measures, curves, all_settings(setup)))
+        albums = albums_of(setup, labels, kept)
+        found.append(SetupSection(name, title, rows, measures, curves, albums, all_settings(setup)))
     return found
 
 
@@ -93,7 +106,7 @@ def _facts(setups: Sequence[Setup], records: Sequence[Mapping[str, Any]], unfini
     seconds = sum(each.seconds for setup in setups for each in setup.trainings)
     yield "finished", f"{len(mine)} trainings of {len(layers)} layers, {duration(seconds)} in all"
     if unfinished:
-        yield "unfinished", f"{unfinished}, not shown; the command that began them goes on where they stopped"
+        yield "unfinished", f"{unfinished}; the command that began them goes on where they stopped"
     if others := len(records) - len(mine):
         yield "not shown", f"{others} results of other kinds in the same file"
     dates = sorted(str(record["date"]) for record in mine if "date" in record)

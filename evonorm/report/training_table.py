@@ -13,7 +13,7 @@ from evonorm.report.measures import ShownMeasure
 from evonorm.report.setup_words import full_training
 
 LONGEST_LABEL = 20  # letters of a name in a legend
-ENDINGS = {"non_finite_loss": "loss not a number", "out_of_time": "out of time"}
+ENDINGS = {"non_finite_loss": "loss not a number", "out_of_time": "out of time", "under_way": "under way"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class TrainingRow:
     pace: float  # seconds a step
     wait: float | None  # share of the seconds
     early: list[str]
+    under_way: list[str]
 
     @property
     def named(self) -> bool:
@@ -70,8 +71,10 @@ def _sorting(value: Estimate | None, sign: int) -> float:
 
 
 def _row(setup: Setup, layer: str, label: str, measures: Sequence[ShownMeasure]) -> TrainingRow:
-    mine, theirs = setup.of(layer), setup.of(REFERENCE) if layer != REFERENCE else []
+    every, theirs = setup.of(layer), _ended(setup.of(REFERENCE)) if layer != REFERENCE else []
+    mine = _ended(every)
     steps = sorted({each.steps for each in mine})
+    words = {each.seed: early_words(each, full_training(setup)["steps"]) for each in every}
     waits = [each.waited for each in mine if each.waited is not None]
     seconds = sum(each.seconds for each in mine)
     return TrainingRow(
@@ -80,11 +83,17 @@ def _row(setup: Setup, layer: str, label: str, measures: Sequence[ShownMeasure])
         picture=_picture(layer),
         seeds=len(mine),
         cells=[_cell(measure, mine, theirs) for measure in measures],
-        steps=f"{steps[0]:,}" if len(steps) == 1 else f"{steps[0]:,} to {steps[-1]:,}",
+        steps=" to ".join(f"{step:,}" for step in dict.fromkeys((steps[0], steps[-1]))) if steps else "–",
         pace=seconds / max(1, sum(each.steps for each in mine)),
         wait=sum(waits) / seconds if seconds and len(waits) == len(mine) else None,
-        early=[words for each in mine if (words := early_words(each, full_training(setup)["steps"]))],
+        early=[text for each in mine if (text := words[each.seed])],
+        under_way=[str(words[each.seed]) for each in every if each.under_way],
     )
+
+
+def _ended(trainings: Sequence[KeptTraining]) -> list[KeptTraining]:
+    """What goes on counts for no mean: it may have far to go."""
+    return [each for each in trainings if not each.under_way]
 
 
 def early_words(training: KeptTraining, planned: int) -> str | None:

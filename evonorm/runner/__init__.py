@@ -2,20 +2,20 @@
 
 Read `run_search.py` first, then `driver.py`, the loop of a search. `recipe.py` is a whole run as one TOML file
 (`recipe_file.py` finds and changes it, `settings.py` reads tables into dataclasses, `budget.py` bounds it).
-`evaluation_task.py` is what a worker runs for a candidate, `references.py` what named layers took, `surroundings.py`
-where a result comes from. `evaluate_layer.py` judges a person's idea, `verdicts.py` tells what the tests say of every
-layer. `train_layer.py` trains a layer in any task by a `task_recipe.py`, `train_list.py` many of them, and `rerank.py`
-the best of a search; `stored_training.py` looks at one that is not at its end, `work_list.py` takes lists through
-workers. `calibrate.py`, `calibration_tables.py` and `rank_correlation.py` ask whether cheap stages order layers as
-expensive ones do, on `known_layers.py`; `layer_timing.py`, on `timing.py`, times layers.
+`evaluation_task.py` is what a worker runs for a candidate, `trust.py` asks whose code that is, `references.py` what
+named layers took, `surroundings.py` where a result comes from, `handshake.py` whether another machine may work for us.
+`evaluate_layer.py` judges a person's idea, `judge.py` the best families of a search under fresh seeds; `verdicts.py`
+tells what the tests say of every layer. `train_layer.py` trains a layer in any task by a `task_recipe.py`,
+`train_list.py` many of them, and `rerank.py` the best of a search; `stored_training.py` looks at one that is not at its
+end, `work_list.py` takes lists through workers. `calibrate.py`, `calibration_trial.py`,
+`calibration_tables.py` and `rank_correlation.py` ask whether cheap stages order layers as expensive ones do, on
+`known_layers.py`; `layer_timing.py`, on `timing.py`, times layers.
 """
 
 from evonorm.runner.budget import Budget as Budget
 from evonorm.runner.calibrate import LAYERS as LAYERS
 from evonorm.runner.calibrate import TARGET_STEPS as TARGET_STEPS
-from evonorm.runner.calibrate import Curve as Curve
 from evonorm.runner.calibrate import Level as Level
-from evonorm.runner.calibrate import Trial as Trial
 from evonorm.runner.calibrate import cheap_trials as cheap_trials
 from evonorm.runner.calibrate import kept_curves as kept_curves
 from evonorm.runner.calibrate import known_curve as known_curve
@@ -34,6 +34,8 @@ from evonorm.runner.calibration_tables import level_rows as level_rows
 from evonorm.runner.calibration_tables import score_columns as score_columns
 from evonorm.runner.calibration_tables import score_rows as score_rows
 from evonorm.runner.calibration_tables import what_if_rows as what_if_rows
+from evonorm.runner.calibration_trial import Curve as Curve
+from evonorm.runner.calibration_trial import Trial as Trial
 from evonorm.runner.driver import Driver as Driver
 from evonorm.runner.evaluate_layer import Measurement as Measurement
 from evonorm.runner.evaluate_layer import Watch as Watch
@@ -43,6 +45,15 @@ from evonorm.runner.evaluate_layer import mean_and_spread as mean_and_spread
 from evonorm.runner.evaluate_layer import read_fitness_recipe as read_fitness_recipe
 from evonorm.runner.evaluate_layer import summary_notes as summary_notes
 from evonorm.runner.evaluate_layer import summary_rows as summary_rows
+from evonorm.runner.judge import FIRST_SEED as FIRST_SEED
+from evonorm.runner.judge import Contender as Contender
+from evonorm.runner.judge import Judged as Judged
+from evonorm.runner.judge import PowerRow as PowerRow
+from evonorm.runner.judge import contenders as contenders
+from evonorm.runner.judge import judged as judged
+from evonorm.runner.judge import judging_recipe as judging_recipe
+from evonorm.runner.judge import power_table as power_table
+from evonorm.runner.judge import seconds_of_one as seconds_of_one
 from evonorm.runner.known_layers import KNOWN_LAYERS as KNOWN_LAYERS
 from evonorm.runner.known_layers import mutant_of_known as mutant_of_known
 from evonorm.runner.layer_timing import Timed as Timed
@@ -60,6 +71,7 @@ from evonorm.runner.rerank import rerank as rerank
 from evonorm.runner.rerank import rerank_recipes as rerank_recipes
 from evonorm.runner.rerank import rivals_of as rivals_of
 from evonorm.runner.run_search import resume_search as resume_search
+from evonorm.runner.run_search import retry_candidates as retry_candidates
 from evonorm.runner.run_search import start_search as start_search
 from evonorm.runner.run_search import stored_recipe as stored_recipe
 from evonorm.runner.settings import changed_settings as changed_settings

@@ -7,35 +7,33 @@ says what came out.
 """
 
 import math
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 
-from evonorm.fitness import (
-    FitnessRecipe,
-    ProxyTask,
-    QualityRecipe,
-    StabilityRecipe,
-    accuracy_now,
-    number_of_threads,
-    running_loss,
-    screen,
-)
+from evonorm.fitness import FitnessRecipe, screen
 from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.journal import KeptResults, Question, Test, label
 from evonorm.models import ANCHORS, model_cost
+from evonorm.runner.calibration_trial import (
+    Curve,
+    Side,
+    Trial,
+    curve_from_json,
+    curve_to_json,
+    recipe_of,
+    train_curve,
+    trial_task,
+)
 from evonorm.runner.settings import changed_settings
-from evonorm.training import Checkpoint, TrainingRun, keep_freed_memory
+from evonorm.runner.work_list import work_through, workers_for_list
+from evonorm.workers import Broken, WorkerRecipe, as_worker_recipe
 
 LAYERS = ("bn-relu", "bn-silu", "gn-silu", "rs-rej", "evonorm-b0", "evonorm-b1", "evonorm-s0", "evonorm-s1")
 TARGET_STEPS = 400
-
-Side = Literal["cheap", "target"]
 
 
 @dataclass(frozen=True)
@@ -46,45 +44,6 @@ class Level:
     anchors: tuple[str, ...]
     steps: int
     gate: float = 0.0
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One layer on one anchor under one seed, looked at after each of these numbers of steps."""
-
-    side: Side
-    layer: str  # a name or a formula
-    anchor: str
-    seed: int
-    looks: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Look:
-    """The figures after so many steps; None where the loss was not finite before that."""
-
-    step: int
-    accuracy: float | None
-    running_loss: float | None
-
-
-@dataclass(frozen=True)
-class Curve:
-    """What came of a trial. `error` is what broke the evaluation itself; such a layer has no figure here."""
-
-    trial: Trial
-    looks: tuple[Look, ...]
-    steps: int
-    seconds: float
-    error: str | None = None
-    losses: tuple[float, ...] = ()  # of every step, kept for whoever wants to try another rule on real curves
-
-    def __str__(self) -> str:
-        """`20: 15.0 %, 60: blew up`, or the error."""
-        values = [
-            (each.step, "blew up" if each.accuracy is None else f"{100 * each.accuracy:.1f} %") for each in self.looks
-        ]
-        return self.error or ", ".join(f"{step}: {value}" for step, value in values)
 
 
 Train = Callable[[Trial, FitnessRecipe, Path | None, Callable[[int], None]], Curve]
@@ -154,21 +113,6 @@ def passes_first_gate(layer: str, recipe: FitnessRecipe, kept: KeptResults, trai
     return True
 
 
-def recipe_of(trial: Trial, recipe: FitnessRecipe) -> FitnessRecipe:
-    """The part of the recipe that decides the trial's figures: one that differs elsewhere can use the same files."""
-    training = replace(recipe.training, validate_every=0)
-    if training.schedule == "constant":
-        training = replace(training, steps=max(trial.looks))
-    return replace(
-        recipe,
-        anchors=(trial.anchor,),
-        quality=QualityRecipe(steps=1),
-        stability=StabilityRecipe(),
-        training=training,
-        ladder=(),
-    )
-
-
 def trial_question(trial: Trial, recipe: FitnessRecipe) -> Question:
     """What a trial's curve is found by; on which side it is asked for does not matter."""
     parts = {"layer": trial.layer, "seed": trial.seed, "looks": list(trial.looks)}
@@ -177,13 +121,13 @@ def trial_question(trial: Trial, recipe: FitnessRecipe) -> Question:
 
 def known_curve(kept: KeptResults, trial: Trial, recipe: FitnessRecipe) -> Curve | None:
     answer = kept.find(trial_question(trial, recipe))
-    return _curve(trial, answer) if answer else None
+    return curve_from_json(trial, answer) if answer else None
 
 
 def kept_curves(kept: KeptResults) -> list[Curve]:
     """Every training that is kept, under whatever recipe."""
     found = [(each["question"], each["answer"]) for each in kept.records() if each["question"]["what"] == "training"]
-    return [_curve(_trial(question, answer["side"]), answer) for question, answer in found]
+    return [curve_from_json(_trial(question, answer["side"]), answer) for question, answer in found]
 
 
 def _trial(question: Question, side: Side) -> Trial:
@@ -191,72 +135,63 @@ def _trial(question: Question, side: Side) -> Trial:
     return Trial(side, question["layer"], anchor, question["seed"], tuple(question["looks"]))
 
 
-def _curve(trial: Trial, answer: dict[str, Any]) -> Curve:
-    looks = tuple(Look(**each) for each in answer["looks"])
-    return Curve(trial, looks, answer["steps"], answer["seconds"], answer["error"], tuple(answer["losses"]))
-
-
-def _answer(curve: Curve) -> dict[str, Any]:
-    figures = asdict(curve)
-    return {"side": figures.pop("trial")["side"], **figures}
-
-
 def measure(
     trials: Sequence[tuple[Trial, FitnessRecipe]],
     kept: KeptResults,
     train: Train | None = None,
-    on_step: Callable[[Trial, int], None] | None = None,
+    on_step: Callable[[Trial, int], None] = lambda *_: None,
+    workers: int | WorkerRecipe = 0,
 ) -> Iterator[tuple[Curve, float]]:
-    """Every trial's curve, kept or new, each with the seconds that the rest will take."""
+    """Every trial's curve, those that are kept first, each with the seconds of training that the rest will take."""
+    recipes = dict(trials)
     kept.expect([trial_question(*each) for each in trials], "trainings")
-    known = {trial: known_curve(kept, trial, recipe) for trial, recipe in trials}
-    for trial, recipe in trials:
-        curve = known[trial]
-        if curve is None:
-            question = trial_question(trial, recipe)
-            checkpoint = kept.partial(question) / "training.pt"
-            tell = partial(on_step, trial) if on_step else lambda _: None
-            curve = known[trial] = (train or train_curve)(trial, recipe_of(trial, recipe), checkpoint, tell)
-            kept.keep(question, _answer(curve))
-        done = [each for each in known.values() if each is not None]
-        yield curve, seconds_left(done, [each for each, found in known.items() if found is None])
+    known = {trial: curve for trial, recipe in trials if (curve := known_curve(kept, trial, recipe))}
+    jobs = {
+        trial: kept.partial(trial_question(trial, recipe)) / "training.pt"
+        for trial, recipe in trials
+        if trial not in known
+    }
+    who = as_worker_recipe(workers)
+    for trial in list(known):
+        yield known[trial], seconds_left(list(known.values()), list(jobs))
+    if who.kind == "inline":
+        new = _in_this_process(jobs, recipes, train or train_curve, on_step)
+    else:
+        new = _in_workers(jobs, recipes, who, on_step)
+    for curve, worth_keeping in new:
+        known[curve.trial] = curve
+        if worth_keeping:
+            kept.keep(trial_question(curve.trial, recipes[curve.trial]), curve_to_json(curve))
+        yield curve, seconds_left(list(known.values()), [each for each in jobs if each not in known])
 
 
-def train_curve(trial: Trial, recipe: FitnessRecipe, checkpoint: Path | None, on_step: Callable[[int], None]) -> Curve:
-    """Trains from the checkpoint, if there is one, to the last look."""
-    keep_freed_memory()
-    try:
-        with number_of_threads(recipe.threads):
-            return _train(trial, ProxyTask(trial.layer, trial.anchor, recipe, trial.seed), checkpoint, on_step)
-    except (RuntimeError, MemoryError, ArithmeticError) as error:  # one broken layer must not cost the others' hours
-        return Curve(trial, (), 0, 0.0, f"{type(error).__name__}: {error}")
+Jobs = Mapping[Trial, Path]  # what to train, and the checkpoint that it goes on from
+Recipes = Mapping[Trial, FitnessRecipe]
 
 
-def _train(trial: Trial, task: ProxyTask, checkpoint: Path | None, on_step: Callable[[int], None]) -> Curve:
-    run = task.run
-    stored = Checkpoint(checkpoint)
-    stored.take_up(run)
+def _in_this_process(
+    jobs: Jobs, recipes: Recipes, train: Train, on_step: Callable[[Trial, int], None]
+) -> Iterator[tuple[Curve, bool]]:
+    for trial, checkpoint in jobs.items():
+        yield train(trial, recipe_of(trial, recipes[trial]), checkpoint, partial(on_step, trial)), True
 
-    def after_step(_: TrainingRun) -> None:
-        on_step(run.step)
-        stored.after_step(run)
 
-    looking = 0.0
-    for step in trial.looks:
-        if step in dict(run.curve):
-            continue
-        if run.advance(step, on_step=after_step) == "non_finite_loss":
-            break
-        start = time.perf_counter()
-        run.curve.append((step, accuracy_now(task, step)))
-        looking += time.perf_counter() - start
-    accuracies = dict(run.curve)
-    looks = tuple(
-        Look(step, accuracies[step], running_loss(run.losses[:step])) if step in accuracies else Look(step, None, None)
-        for step in trial.looks
-    )
-    losses = tuple(round(loss, 4) for loss in run.losses[: run.step])
-    return Curve(trial, looks, run.step, run.seconds + looking, losses=losses)
+def _in_workers(
+    jobs: Jobs, recipes: Recipes, workers: WorkerRecipe, on_step: Callable[[Trial, int], None]
+) -> Iterator[tuple[Curve, bool]]:
+    """As they come in. A worker that broke leaves a curve with an error, which is not worth keeping."""
+    if not jobs:
+        return
+    every = list(jobs)
+    tasks = [trial_task(index, each, recipes[each], jobs[each]) for index, each in enumerate(every)]
+    recipe = recipes[every[0]]
+    with workers_for_list(workers, len(tasks), recipe.threads, recipe.data) as found:
+        for report in work_through(tasks, found, lambda task, stage: on_step(every[task], stage["step"])):
+            trial = every[report.task]
+            if isinstance(report, Broken):
+                yield Curve(trial, (), 0, 0.0, f"{report.reason}: {report.error}"), False
+            else:
+                yield curve_from_json(trial, report.result), True
 
 
 def seconds_left(done: Sequence[Curve], left: Sequence[Trial]) -> float:

@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from evonorm.runner.calibrate import Curve, Level, Look, Side
+from evonorm.runner.calibrate import Level
+from evonorm.runner.calibration_trial import Curve, Look, Side
 from evonorm.runner.rank_correlation import correlate, kendall, spearman
 
 Figure = Literal["accuracy", "running loss"]

@@ -23,9 +23,14 @@ from evonorm.runner.evaluation_task import outcome_of
 from evonorm.runner.recipe import Recipe
 from evonorm.runner.references import TIME_REFERENCE, ReferenceCache, stage_limits
 from evonorm.search import Search
-from evonorm.workers import Broken, Finished, Report, Task, WorkerNote, Workers
+from evonorm.workers import MOST_LOSSES, Broken, Finished, Report, Task, WorkerNote, Workers
 
 ATTEMPTS = 2  # a candidate whose evaluation breaks this often in one session is out
+FROM_OUTSIDE = {  # reasons that need not be the candidate's, in words; its time limit has its own
+    "lost": f"was lost with its worker {MOST_LOSSES} times",
+    "crash": "failed (crash), which another session may not",
+    "memory": "failed (memory), which another session may not",
+}
 ASKED_AT_ONCE = 500  # proposals per transaction, for when next to all are turned down at once
 
 
@@ -75,11 +80,15 @@ class Driver:
         self.verdicts: Counter[CandidateVerdict] = Counter()
         self.in_flight: dict[int, Proposal] = {}
         self.stages: dict[int, StageKey] = {}  # what those in flight are at
+        self.begun: dict[int, float] = {}  # when they were handed out
         self.backlog: deque[Proposal] = deque()
         self.attempts: Counter[int] = Counter()
+        self.losses: Counter[int] = Counter()
         self.anchors: tuple[str, ...] = ()
         self.best: dict[str, float] = {}  # accuracy by anchor, references not among them
         self.references: list[Candidate] = []
+        self.judged = 0  # outcomes that workers gave in this session
+        self.more_to_ask = False  # than fits into one transaction
         self.stopping = False
         self.broken: str | None = None  # why nothing can be evaluated at all
 
@@ -95,10 +104,10 @@ class Driver:
         self.best.update(best)
         self.references.extend(references)
         self.verdicts.update({verdict: number for verdict, number in verdicts.items() if verdict.kind != "pending"})
-        self.anchors = self.search.population.anchors
+        self.anchors = self.search.islands.anchors
         for reference in references:
             if reference.proposal.name == TIME_REFERENCE and reference.outcome is not None:
-                self.workers.time_limit = stage_limits(reference.outcome, self.recipe.workers)
+                self.workers.time_limits = stage_limits(reference.outcome, self.recipe.workers)
 
     def run(self) -> str:
         reports: list[Report] = []
@@ -115,6 +124,11 @@ class Driver:
             if ended := self._ended():
                 return ended
             reports = self.workers.wait(self._patience())
+
+    def thrown_away(self) -> dict[str, float]:
+        """What a session that ends now leaves unfinished: how many evaluations, and the worker seconds in them."""
+        now = time.monotonic()
+        return {"unfinished": len(self.in_flight), "seconds": sum(now - self.begun[index] for index in self.in_flight)}
 
     def stop(self) -> None:
         self.stopping = True
@@ -142,14 +156,17 @@ class Driver:
             "steps": self.search.known_steps,
             "proposals": max(0, self.search.proposed - len(self.search.references)),
         }
-        bounds = self.budget.to_json()
-        return {name: max(0, bounds[name] - done) for name, done in spent.items() if bounds[name] is not None}
+        bounds = ((name, getattr(self.budget, name), done) for name, done in spent.items())
+        return {name: max(0, bound - done) for name, bound, done in bounds if bound is not None}
 
     def _patience(self) -> float:
+        if self.more_to_ask:
+            return 0.0
         left = self.seconds_left()
         return 0.5 if left is None else min(0.5, left)
 
     def _ask(self) -> None:
+        self.more_to_ask = False
         for _ in range(ASKED_AT_ONCE):
             room = self.workers.capacity - len(self.in_flight) - len(self.backlog)
             if room <= 0 or self.stopping or self.broken or not self.search.ready() or self._spent():
@@ -163,11 +180,13 @@ class Driver:
                 self._settle(proposal, known)
             else:
                 self.backlog.append(proposal)
+        self.more_to_ask = True
 
     def _hand_out(self) -> None:
         while self.backlog and len(self.in_flight) < self.workers.capacity:
             proposal = self.backlog.popleft()
             self.in_flight[proposal.index] = proposal
+            self.begun[proposal.index] = time.monotonic()
             self.workers.submit(Task(proposal.index, self.recipe.evaluate, self._arguments(proposal)))
 
     def _arguments(self, proposal: Proposal) -> dict[str, Any]:
@@ -188,10 +207,12 @@ class Driver:
             return
         proposal = self.in_flight.pop(report.task)
         self.stages.pop(report.task, None)
+        self.begun.pop(report.task, None)
         outcome = self._outcome(report)
         if isinstance(outcome, Failed):
             self._fail(proposal, outcome)
             return
+        self.judged += 1
         self._settle(proposal, outcome)
         if proposal.name and self.cache:
             self.cache.keep(proposal, outcome)
@@ -207,23 +228,31 @@ class Driver:
         return outcome
 
     def _fail(self, proposal: Proposal, outcome: Failed) -> None:
-        """Tries once more, then gives the candidate up; a reference that breaks means that nothing can be judged."""
-        self.attempts[proposal.index] += 1
+        """Tries once more, then gives the candidate up; a reference that breaks means that nothing can be judged.
+
+        A candidate that was lost with its worker is not to blame, as long as it does not happen again and again.
+        """
+        lost = outcome.reason == "lost"
+        counted, most = (self.losses, MOST_LOSSES) if lost else (self.attempts, ATTEMPTS)
+        counted[proposal.index] += 1
         body = {"candidate": proposal.index, "reason": outcome.reason, "error": outcome.error}
         self.journal.add_event(Event.ATTEMPT_FAILED, body)
         if outcome.reason == "time":
             self.journal.add_event(Event.NOT_REPRODUCIBLE, {"why": f"candidate {proposal.index} met its time limit"})
-        if self.attempts[proposal.index] < ATTEMPTS:
+        if counted[proposal.index] < most:
             self.backlog.appendleft(proposal)
         elif proposal.origin == Origin.REFERENCE:
             self.broken = (
                 f"the reference {proposal.name} cannot be evaluated, so nothing can be judged: {outcome.error}"
             )
         else:
-            del self.attempts[proposal.index]
+            if why := FROM_OUTSIDE.get(outcome.reason):
+                self.journal.add_event(Event.NOT_REPRODUCIBLE, {"why": f"candidate {proposal.index} {why}"})
             self._settle(proposal, outcome)
 
     def _settle(self, proposal: Proposal, outcome: Outcome) -> None:
+        self.attempts.pop(proposal.index, None)
+        self.losses.pop(proposal.index, None)
         self.journal.add_outcome(proposal.index, outcome)
         self.search.tell(proposal.index, outcome)
         self.verdicts[outcome.verdict] += 1
@@ -233,4 +262,4 @@ class Driver:
             for anchor, accuracy in outcome.accuracies.items():
                 self.best[anchor] = max(accuracy, self.best.get(anchor, 0.0))
         if proposal.name == TIME_REFERENCE:
-            self.workers.time_limit = stage_limits(outcome, self.recipe.workers)
+            self.workers.time_limits = stage_limits(outcome, self.recipe.workers)

@@ -1,6 +1,5 @@
 """A person's idea for a layer through the whole protocol, beside its rivals in the same run (`evonorm evaluate`)."""
 
-import contextlib
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +26,8 @@ from evonorm.layers import create_layer
 from evonorm.runner.evaluation_task import LAYER_TASK, outcome_of
 from evonorm.runner.recipe_file import read_recipe_file
 from evonorm.runner.settings import changed_settings, read_settings, settings_to_table
-from evonorm.runner.work_list import work_through
-from evonorm.workers import Announced, ProcessWorkers, Task
+from evonorm.runner.work_list import work_through, workers_for_list
+from evonorm.workers import Announced, Task, WorkerRecipe, as_worker_recipe
 
 Watch = Callable[[str, int, Progress | None], None]  # layer, seed, where it is; None when it is done
 
@@ -68,7 +67,7 @@ def evaluate_layers(
     watch: Watch = watch_nothing,
     kept: KeptResults | None = None,
     test_set: bool = False,
-    workers: int = 0,
+    workers: int | WorkerRecipe = 0,
 ) -> list[Measurement]:
     """Every layer under every seed, in this process or several at a time in workers.
 
@@ -81,7 +80,8 @@ def evaluate_layers(
     known = {each: kept.find(each.question) for each in wanted} if kept else {}
     found = {each: outcome_from_json(answer) for each, answer in known.items() if answer}
     jobs = {each: kept.partial(each.question) if kept else None for each in wanted if each not in found}
-    for done, outcome in _in_workers(jobs, workers, watch) if workers else _in_this_process(jobs, watch):
+    who = as_worker_recipe(workers)
+    for done, outcome in _in_this_process(jobs, watch) if who.kind == "inline" else _in_workers(jobs, who, watch):
         found[done] = outcome
         watch(done.layer, done.seed, None)
         if kept and not isinstance(outcome, Failed):
@@ -115,7 +115,7 @@ def _in_this_process(jobs: Jobs, watch: Watch) -> Iterator[tuple[Evaluation, Out
         yield job, evaluate(job.layer, job.recipe, job.seed, progress, job.test_set, checkpoints=place)
 
 
-def _in_workers(jobs: Jobs, number: int, watch: Watch) -> Iterator[tuple[Evaluation, Outcome]]:
+def _in_workers(jobs: Jobs, workers: WorkerRecipe, watch: Watch) -> Iterator[tuple[Evaluation, Outcome]]:
     """As they come in. One whose worker broke is told as failed and not tried again."""
     if not jobs:
         return
@@ -125,9 +125,9 @@ def _in_workers(jobs: Jobs, number: int, watch: Watch) -> Iterator[tuple[Evaluat
     def on_stage(task: int, stage: Announced) -> None:
         watch(every[task].layer, every[task].seed, progress_from_json(stage))
 
-    workers = ProcessWorkers(min(number, len(every)), threads=every[0].recipe.threads)
-    with contextlib.closing(workers):
-        for report in work_through(tasks, workers, on_stage):
+    recipe = every[0].recipe
+    with workers_for_list(workers, len(tasks), recipe.threads, recipe.data) as found:
+        for report in work_through(tasks, found, on_stage):
             yield every[report.task], outcome_of(report)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from evonorm.fitness import screen
 from evonorm.graph import Graph, graph_of, with_dead_nodes
-from evonorm.search import SearchRecipe, different_child
+from evonorm.search import SearchRecipe, new_child
 
 KNOWN_LAYERS = (
     *("bn-relu", "bn-silu", "gn-silu", "rs-rej"),
@@ -18,7 +18,8 @@ UNTIL_DIFFERENT = SearchRecipe(free_checks=True, attempts=10)
 def mutant_of_known(rng: np.random.Generator, settings: SearchRecipe = UNTIL_DIFFERENT) -> Graph:
     """The paper's two mutations of a known layer; drawn again, a few times, while it is the same function."""
     parent, function = _parents()[rng.integers(len(KNOWN_LAYERS))]
-    return different_child(parent, function, rng, settings, screen)
+    child, _ = new_child(parent, rng, settings, lambda graph: screen(graph).fingerprint != function)
+    return child
 
 
 @cache

@@ -9,9 +9,11 @@ from typing import Any
 
 from evonorm.runner.evaluation_task import PROXY_TASK, checked_fitness
 from evonorm.runner.recipe_file import read_recipe_file
-from evonorm.runner.settings import read_settings, settings_to_table
+from evonorm.runner.settings import changed_settings, read_settings, settings_to_table
 from evonorm.search import SearchRecipe, reference_graph
 from evonorm.workers import WorkerRecipe
+
+LATER_RULES = frozenset({"paired_seeds", "most_alike", "stone_share", "local_share", "islands"})  # since 0.2
 
 
 @dataclass(frozen=True)
@@ -32,9 +34,15 @@ class Recipe:
             reference_graph(name)
 
     def identity(self) -> dict[str, Any]:
-        """What makes two runs the same search: all but who does the work and how fast."""
+        """What makes two runs the same search: all but who does the work and how fast.
+
+        Rules that came later and are not used are left out: a journal from before them is the same search.
+        """
         table = json.loads(json.dumps(settings_to_table(self)))
         del table["workers"]
+        used = changed_settings(self.search)
+        for rule in LATER_RULES - used.keys():
+            del table["search"][rule]
         return table
 
     @property

@@ -26,6 +26,8 @@ def read_recipe_file(path: Path, changes: Sequence[str] = ()) -> dict[str, Any]:
         table = tomllib.loads(find_recipe(path).read_text())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not a TOML file: {error}.") from None
+    except RecursionError:
+        raise ValueError(f"{path} is not a recipe: its brackets are nested too deeply to be read.") from None
     change_table(table, changes)
     return table
 
@@ -58,5 +60,5 @@ def _value(text: str) -> Any:
     """As TOML would read it; a word that it cannot read is a string without its quotation marks."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text

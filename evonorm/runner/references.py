@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from evonorm.journal import KeptResults, Outcome, Proposal, Question, StageKey, outcome_from_json, outcome_to_json
+from evonorm.journal import KeptResults, Outcome, Proposal, Question, outcome_from_json, outcome_to_json
 from evonorm.runner.recipe import Recipe
-from evonorm.workers import Announced, TimeLimit, WorkerRecipe
+from evonorm.workers import TimeLimits, WorkerRecipe
 
 TIME_REFERENCE = "bn-relu"
 STARTING_SECONDS = 120.0  # for a fresh worker's imports and data
@@ -31,16 +31,12 @@ class ReferenceCache:
         return {"what": "reference", "layer": proposal.name, "seed": proposal.seed, **self._here}
 
 
-def stage_limits(reference: Outcome, settings: WorkerRecipe) -> TimeLimit:
+def stage_limits(reference: Outcome, settings: WorkerRecipe) -> TimeLimits:
     """Seconds that a stage may take: some times what the reference needed for it.
 
     A stage that the reference never reached, and the time before the first stage, may take as long as all together.
     """
     seconds = {stage.key: stage.seconds for stage in reference.stages}
     all_together = max(settings.least_seconds, settings.slowest * sum(seconds.values())) + STARTING_SECONDS
-
-    def limit(stage: Announced | None) -> float:
-        needed = seconds.get(StageKey.from_json(stage)) if stage else None
-        return all_together if needed is None else max(settings.least_seconds, settings.slowest * needed)
-
-    return limit
+    limits = {key: max(settings.least_seconds, settings.slowest * needed) for key, needed in seconds.items()}
+    return TimeLimits(tuple(limits.items()), all_together)

@@ -13,6 +13,7 @@ from evonorm.journal import Failed, KeptResults, RunFolder, leaderboard
 from evonorm.runner.task_recipe import TaskRecipe, load_task_recipe
 from evonorm.runner.train_layer import Trained
 from evonorm.runner.train_list import Found, Training, Watch, train_all
+from evonorm.workers import WorkerRecipe
 
 RERANK_MODELS = ("resnet50", "mobilenetv2", "efficientnet-b0")
 HELD_OUT = 0.1
@@ -50,7 +51,7 @@ class Rivals:
 
 def rivals_of(folder: RunFolder, top: int) -> Rivals:
     """The first `top` functions of a run, as formulas, and the names of its references."""
-    with folder.reader() as reader:
+    with folder.checked_reader() as reader:
         found = tuple(str(row.candidate.proposal.graph) for row in leaderboard(reader, top))
         references = tuple(str(each.proposal.name) for each in reader.references())
     if not found:
@@ -76,7 +77,7 @@ def rerank(
     rivals: Rivals,
     recipes: dict[str, TaskRecipe],
     kept: KeptResults,
-    workers: int = 1,
+    workers: int | WorkerRecipe = 1,
     watch: Watch = lambda *_: None,
     on_found: Callable[[Training, Trained | Failed], None] = lambda *_: None,
 ) -> list[Reranked]:

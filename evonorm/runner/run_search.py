@@ -4,25 +4,41 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from evonorm.fitness import create_screen
-from evonorm.journal import Candidate, End, Event, Journal, Reader, RunFolder, RunLock, gone_settings
+from evonorm.journal import (
+    Candidate,
+    End,
+    Event,
+    Failed,
+    Journal,
+    Proposal,
+    Reader,
+    RunFolder,
+    RunLock,
+    Snapshots,
+    gone_settings,
+    verdict_words,
+)
 from evonorm.runner.budget import Budget
 from evonorm.runner.driver import Audience, Driver, Silence
 from evonorm.runner.evaluation_task import PROXY_TASK, data_used
+from evonorm.runner.handshake import greet
 from evonorm.runner.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.runner.recipe_file import find_recipe
 from evonorm.runner.references import ReferenceCache
 from evonorm.runner.settings import settings_to_table
 from evonorm.runner.surroundings import surroundings
+from evonorm.runner.trust import check_recipe_file, check_trusted, trust
 from evonorm.search import Search
 from evonorm.workers import WorkerRecipe, create_workers, end_leftovers, process_start_time
 
 SILENCE = Silence()
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def start_search(
@@ -31,9 +47,15 @@ def start_search(
     budget: Budget,
     audience: Audience = SILENCE,
     recipe_file: Path | None = None,
+    trusted: bool = False,
 ) -> str:
-    """Begins a run under a name that is not taken; returns why it ended."""
+    """Begins a run under a name that is not taken; returns why it ended.
+
+    Whoever begins a search knows the code that it names, unless its recipe came with somebody's journal.
+    """
     refuse_taken(folder)
+    if recipe_file and not trusted:
+        check_recipe_file(find_recipe(recipe_file), recipe)
     header = {
         "name": folder.name,
         "recipe": settings_to_table(recipe),
@@ -49,6 +71,7 @@ def start_search(
         if recipe_file:
             folder.recipe.write_bytes(find_recipe(recipe_file).read_bytes())
         with Journal.create(folder.journal, header) as journal:
+            trust(folder, recipe)
             return _run_session(folder, recipe, budget, journal, audience)
 
 
@@ -66,8 +89,12 @@ def resume_search(
     audience: Audience = SILENCE,
     recipe_file: Path | None = None,
     workers: WorkerRecipe | None = None,
+    trusted: bool = False,
 ) -> str:
-    """Goes on where the journal ends, under any commit; other bounds and other workers may be given."""
+    """Goes on where the journal ends, under any commit; other bounds and other workers may be given.
+
+    A run that judges by code that is not evonorm's, and that was not begun here, must be `trusted` once (`trust.py`).
+    """
     with folder.reader() as reader:
         recipe = stored_recipe(reader)
         if recipe_file and load_recipe(recipe_file).identity() != recipe.identity():
@@ -75,10 +102,56 @@ def resume_search(
                 f"{recipe_file} is not the recipe of run {folder.name!r}. Leave it out to go on with {folder.recipe},"
                 " or start a new run with it."
             )
+        if workers is None and recipe.workers.kind == "ray":  # a journal may come from anybody
+            raise ValueError(
+                f"run {folder.name!r} was on a cluster at {recipe.workers.address}. Name the one to go on with:"
+                f" {folder.command('resume', '--workers', 'ray', '--address', 'ADDRESS')}; or --workers NUMBER."
+            )
         if budget == Budget():
             budget = _last_budget(reader)
     with RunLock(folder.path), Journal.open(folder.journal) as journal:
+        give_word(folder, recipe, trusted)
         return _run_session(folder, recipe, budget, journal, audience, workers)
+
+
+def retry_candidates(
+    folder: RunFolder,
+    indices: Sequence[int],
+    audience: Audience = SILENCE,
+    workers: WorkerRecipe | None = None,
+    trusted: bool = False,
+) -> dict[int, int]:
+    """Tries candidates again that failed; returns the number that each has the second time.
+
+    Nothing that was written changes: each becomes a proposal of its own, with the seed that it had.
+    """
+    with folder.reader() as reader:
+        recipe = stored_recipe(reader)
+        failed = [_failed(reader, index) for index in dict.fromkeys(indices)]
+    with RunLock(folder.path), Journal.open(folder.journal) as journal:
+        give_word(folder, recipe, trusted)
+        met = Budget(candidates=1)  # or nothing could have failed; so nothing new is proposed
+        _run_session(folder, recipe, met, journal, audience, workers, failed)
+    with folder.reader() as reader:
+        told = [body for _, body in reader.events(Event.RETRIED)]
+    return {body["candidate"]: body["as"] for body in told[-len(failed) :]}
+
+
+def _failed(reader: Reader, index: int) -> Proposal:
+    candidate = reader.candidate(index)
+    if not isinstance(candidate.outcome, Failed):
+        raise ValueError(  # noqa: TRY004 (a user's mistake)
+            f"candidate {index} did not fail ({verdict_words(candidate.outcome)}): only what failed can be tried again."
+        )
+    return candidate.proposal
+
+
+def give_word(folder: RunFolder, recipe: Recipe, trusted: bool) -> None:
+    """Keeps the user's word for the code of this run, or asks for it."""
+    if trusted:
+        trust(folder, recipe)
+    else:
+        check_trusted(folder, recipe)
 
 
 def stored_recipe(reader: Reader) -> Recipe:
@@ -99,6 +172,7 @@ def _run_session(
     journal: Journal,
     audience: Audience,
     worker_settings: WorkerRecipe | None = None,
+    again: Sequence[Proposal] = (),
 ) -> str:
     search = create_search(recipe)
     here = surroundings()
@@ -109,8 +183,14 @@ def _run_session(
         _tell_of_another_commit(reader, here, audience)
         with journal.transaction():
             process = {"pid": os.getpid(), "started": process_start_time(os.getpid())}
-            journal.add_event(Event.SESSION_STARTED, {**process, "budget": budget.to_json(), **here})
-        workers = create_workers(worker_settings or recipe.workers, recipe.threads, folder.worker_log)
+            bound = _last_budget(reader) if again else budget
+            journal.add_event(Event.SESSION_STARTED, {**process, "budget": bound.to_json(), **here})
+            pending += [_propose_again(search, journal, proposal) for proposal in again]
+        stack.enter_context(Snapshots(folder.journal))
+        who = worker_settings or recipe.workers
+        data = recipe.fitness["data"] if recipe.evaluate == PROXY_TASK else None
+        greeting = greet(here, data, same_processor=recipe.search.order == "strict")
+        workers = create_workers(who, recipe.threads, folder.worker_log, greeting)
         stack.callback(workers.close)
         display = audience.watch(reader, folder.name)
         if display:
@@ -121,10 +201,19 @@ def _run_session(
         with _stopped_by_signals(driver, folder):
             ended = driver.run()
         with journal.transaction():
-            journal.add_event(Event.SESSION_ENDED, {"why": ended})
+            journal.add_event(Event.SESSION_ENDED, {"why": ended, **driver.thrown_away()})
             if ended == End.MINUTES:
                 journal.add_event(Event.NOT_REPRODUCIBLE, {"why": "the clock decided how far it went"})
     return ended
+
+
+def _propose_again(search: Search, journal: Journal, failed: Proposal) -> Proposal:
+    proposal = search.ask_again(failed)
+    journal.add_proposal(proposal)
+    journal.add_event(Event.RETRIED, {"candidate": failed.index, "as": proposal.index})
+    why = f"candidate {failed.index} was tried again as {proposal.index}"
+    journal.add_event(Event.NOT_REPRODUCIBLE, {"why": why})
+    return proposal
 
 
 def create_search(recipe: Recipe) -> Search:
@@ -160,7 +249,10 @@ def _tell_of_another_commit(reader: Reader, here: dict[str, Any], audience: Audi
 
 @contextlib.contextmanager
 def _stopped_by_signals(driver: Driver, folder: RunFolder) -> Iterator[None]:
-    """Ctrl-C (or SIGTERM) once: ends after what is being written. Twice: at once; the journal is whole either way."""
+    """Ctrl-C (or SIGTERM, or a closed terminal) once: ends after what is being written. Twice: at once.
+
+    The journal is whole either way.
+    """
 
     def on_signal(number: int, _: FrameType | None) -> None:
         if driver.stopping:
@@ -169,7 +261,7 @@ def _stopped_by_signals(driver: Driver, folder: RunFolder) -> Iterator[None]:
         driver.stop()
 
     try:
-        old = {each: signal.signal(each, on_signal) for each in (signal.SIGINT, signal.SIGTERM)}
+        old = {each: signal.signal(each, on_signal) for each in STOPPING}
     except ValueError:  # not in the main thread: whoever runs us there stops us by driver.stop
         yield
         return

@@ -21,6 +21,9 @@ def read_settings(kind: type[Settings], table: Mapping[str, Any], where: str) ->
     for key in table:
         if key not in names:
             raise ValueError(f"{where}: unknown key {key!r}.{did_you_mean(key, names)} Valid keys: {', '.join(names)}.")
+    missing = [field.name for field in dataclasses.fields(typing.cast(Any, kind)) if _needed(field)]
+    if missing := [name for name in missing if name not in table]:
+        raise ValueError(f"{where}: the key {missing[0]!r} is missing. Valid keys: {', '.join(names)}.")
     values = {key: _convert(hints[key], value, f"{where}: {key}") for key, value in table.items()}
     try:
         return kind(**values)
@@ -41,6 +44,10 @@ def changed_settings(settings: Any) -> dict[str, Any]:
     """
     fields = [(field, getattr(settings, field.name)) for field in dataclasses.fields(settings)]
     return {field.name: _plain(value) for field, value in fields if value != _default(field)}
+
+
+def _needed(field: dataclasses.Field[Any]) -> bool:
+    return field.init and field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

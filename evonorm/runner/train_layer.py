@@ -10,6 +10,7 @@ import torch
 
 import evonorm.tasks  # noqa: F401 (its tasks are in the register from now on)
 from evonorm.fitness import number_of_threads
+from evonorm.foundation import write_atomically
 from evonorm.graph import graph_of
 from evonorm.journal import KeptResults
 from evonorm.layers import layer_names
@@ -17,6 +18,7 @@ from evonorm.runner.task_recipe import TaskRecipe
 from evonorm.training import (
     TASKS,
     Checkpoint,
+    Illustrated,
     TrainingRun,
     keep_freed_memory,
     rank,
@@ -32,7 +34,7 @@ class Trained:
     """What came of it.
 
     Attributes:
-        ending: "reached", "non_finite_loss" or "out_of_time".
+        ending: "reached", "non_finite_loss" or "out_of_time"; in a note of work that goes on "under_way".
         steps, seconds: done and spent; `waited` of the seconds for batches.
         measured: the curve of every measure as (step, value), the first of which decides. A run that ended early has
             been measured where it ended.
@@ -72,8 +74,7 @@ def train(
     question = recipe.question(layer)
     answer = word_of_the_first(lambda: kept.find(question))
     if answer is None:
-        place, weights = kept.partial(question) / "run.pt", kept.weights(question)
-        answer = vars(train_from(place, recipe, layer, on_step, device, weights))
+        answer = vars(train_from(kept, recipe, layer, on_step, device, keep_weights=True))
         if rank() == 0:
             kept.keep(question, answer)
     return trained_from(answer)
@@ -93,19 +94,26 @@ def trained_from(answer: dict[str, Any]) -> Trained:
 
 
 def train_from(
-    checkpoint: Path,
+    kept: KeptResults,
     recipe: TaskRecipe,
     layer: str,
     on_step: Callable[[TrainingRun], None],
     device: torch.device | None = None,
-    weights: Path | None = None,
+    keep_weights: bool = False,
 ) -> Trained:
-    """Trains by a recipe in steps, from the checkpoint on if there is one; the last weights stay if a file is named."""
+    """Trains by a recipe in steps, from the checkpoint on if there is one, and leaves all but the answer with `kept`.
+
+    That is a checkpoint and a note of how far it is, pictures of every measurement where the task has some, and the
+    last weights if they are asked for.
+    """
     keep_freed_memory()
-    stored = Checkpoint(checkpoint)
+    question = recipe.question(layer)
+    stored = Checkpoint(kept.partial(question) / "run.pt")
 
     def after_step(run: TrainingRun) -> None:
-        stored.after_step(run)
+        if stored.after_step(run):
+            kept.note_progress(question, vars(_so_far(run, "under_way")))
+            write_pictures(run, kept.pictures(question))
         on_step(run)
 
     with number_of_threads(recipe.threads):
@@ -113,10 +121,23 @@ def train_from(
         run = TrainingRun(task, recipe.training, recipe.seed, device)
         stored.take_up(run)
         ending = run.advance(recipe.training.steps, measure=True, on_step=after_step)
-        if not run.curve or run.curve[-1][0] != run.step:
+        if not run.just_measured:
             run.measure()
-        if weights is not None and rank() == 0:
-            save_weights(run, weights)
+        if rank() == 0:
+            write_pictures(run, kept.pictures(question))
+        if keep_weights and rank() == 0:
+            save_weights(run, kept.weights(question))
+    return _so_far(run, ending)
+
+
+def write_pictures(run: TrainingRun, folder: Path) -> None:
+    """What a task shows of its latest measurement, by step and name."""
+    if run.just_measured and isinstance(run.task, Illustrated):
+        for name, png in run.task.illustrations().items():
+            write_atomically(folder / f"step{run.step:07}-{name}.png", png)
+
+
+def _so_far(run: TrainingRun, ending: str) -> Trained:
     every = math.ceil(len(run.losses) / MOST_LOSSES)
     return Trained(
         ending,

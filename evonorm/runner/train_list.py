@@ -1,8 +1,7 @@
 """Many trainings as a list: each is found again or trained, one after the other or several at a time in workers."""
 
-import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -11,9 +10,9 @@ from typing import Any
 from evonorm.journal import Failed, KeptResults, Question
 from evonorm.runner.task_recipe import TaskRecipe, task_recipe_from_table
 from evonorm.runner.train_layer import Trained, check_layer, train_from, trained_from
-from evonorm.runner.work_list import work_through
+from evonorm.runner.work_list import work_through, workers_for_list
 from evonorm.training import TrainingRun
-from evonorm.workers import Announced, Broken, InlineWorkers, ProcessWorkers, Task, Workers
+from evonorm.workers import Announced, Broken, Task, WorkerRecipe
 
 TRAINING_TASK = "evonorm.runner.train_list:train_in_worker"
 TOLD_EVERY = 1.0  # seconds
@@ -38,7 +37,7 @@ Found = dict[Training, Trained | Failed]
 def train_all(
     trainings: Sequence[Training],
     kept: KeptResults,
-    workers: int = 1,
+    workers: int | WorkerRecipe = 1,
     watch: Watch = lambda *_: None,
     on_found: Callable[[Training, Trained | Failed], None] = lambda *_: None,
 ) -> Found:
@@ -50,8 +49,8 @@ def train_all(
         check_layer(training.layer)
     kept.expect([each.question for each in trainings], "trainings")
     found: Found = {each: trained_from(answer) for each in trainings if (answer := kept.find(each.question))}
-    jobs = {each: kept.partial(each.question) / "run.pt" for each in trainings if each not in found}
-    for training, outcome in _in_workers(jobs, workers, watch):
+    jobs = [each for each in trainings if each not in found]
+    for training, outcome in _in_workers(jobs, kept.path, workers, watch):
         found[training] = outcome
         if isinstance(outcome, Trained):
             kept.keep(training.question, vars(outcome))
@@ -60,33 +59,28 @@ def train_all(
 
 
 def _in_workers(
-    jobs: Mapping[Training, Path], number: int, watch: Watch
+    every: Sequence[Training], kept: Path, workers: int | WorkerRecipe, watch: Watch
 ) -> Iterator[tuple[Training, Trained | Failed]]:
-    if not jobs:
+    if not every:
         return
-    every = list(jobs)
-    tasks = [Task(index, TRAINING_TASK, _arguments(each, jobs[each])) for index, each in enumerate(every)]
-    with contextlib.closing(_workers(min(number, len(every)), every[0].recipe.threads)) as workers:
-        for report in work_through(tasks, workers, lambda task, stage: watch(every[task], stage)):
+    tasks = [Task(index, TRAINING_TASK, _arguments(each, kept)) for index, each in enumerate(every)]
+    with workers_for_list(workers, len(tasks), every[0].recipe.threads) as found:
+        for report in work_through(tasks, found, lambda task, stage: watch(every[task], stage)):
             if isinstance(report, Broken):
                 yield every[report.task], Failed(report.reason, report.error)
             else:
                 yield every[report.task], trained_from(report.result)
 
 
-def _workers(number: int, threads: int) -> Workers:
-    return ProcessWorkers(number, threads=threads) if number else InlineWorkers()
-
-
-def _arguments(training: Training, checkpoint: Path) -> dict[str, Any]:
-    return {"layer": training.layer, "recipe": asdict(training.recipe), "checkpoint": str(checkpoint.absolute())}
+def _arguments(training: Training, kept: Path) -> dict[str, Any]:
+    return {"layer": training.layer, "recipe": asdict(training.recipe), "kept": str(kept.absolute())}
 
 
 def train_in_worker(arguments: dict[str, Any], announce: Callable[[Announced], None]) -> dict[str, Any]:
-    """What a worker runs: the training of `layer` under `recipe`, from `checkpoint` on if it is there."""
+    """What a worker runs: the training of `layer` under `recipe`; what it goes on from is beside the file `kept`."""
     recipe = task_recipe_from_table(arguments["recipe"], "the training's recipe")
     tell = partial(_tell, announce, recipe.training.steps, [0.0])
-    return vars(train_from(Path(arguments["checkpoint"]), recipe, arguments["layer"], tell))
+    return vars(train_from(KeptResults(Path(arguments["kept"])), recipe, arguments["layer"], tell))
 
 
 def _tell(announce: Callable[[Announced], None], steps: int, told: list[float], run: TrainingRun) -> None:

@@ -11,6 +11,7 @@ data set.
 from evonorm.training.checkpoint import Checkpoint as Checkpoint
 from evonorm.training.checkpoint import load_checkpoint as load_checkpoint
 from evonorm.training.checkpoint import load_weights as load_weights
+from evonorm.training.checkpoint import read_tensors as read_tensors
 from evonorm.training.checkpoint import save_checkpoint as save_checkpoint
 from evonorm.training.checkpoint import save_weights as save_weights
 from evonorm.training.classification import Classification as Classification
@@ -30,6 +31,7 @@ from evonorm.training.run import AVERAGED as AVERAGED
 from evonorm.training.run import Ending as Ending
 from evonorm.training.run import TrainingRun as TrainingRun
 from evonorm.training.task import Batches as Batches
+from evonorm.training.task import Illustrated as Illustrated
 from evonorm.training.task import Losses as Losses
 from evonorm.training.task import Measure as Measure
 from evonorm.training.task import Task as Task

@@ -1,8 +1,11 @@
 """A training run on disk: everything that the next step depends on, so that a resumed run is the same bit for bit."""
 
 import time
-from contextlib import nullcontext
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -37,19 +40,41 @@ def save_checkpoint(run: TrainingRun, path: Path) -> None:
 
 def load_checkpoint(run: TrainingRun, path: Path) -> None:
     """Takes a fresh run of the same model and recipe to where the checkpoint was written."""
-    content = torch.load(path, map_location=run.device, weights_only=True)
+    content = read_tensors(path, run.device, "Remove it to start anew.")
     if not isinstance(content, dict) or content.get("version") != VERSION:
         raise ValueError(f"{path} is not a checkpoint of this version of evonorm ({VERSION}). Remove it to start anew.")
     if content["recipe"] != repr(run.recipe):
         raise ValueError(f"{path} was written under another recipe: {content['recipe']}, now {run.recipe!r}.")
-    run.task.model.load_state_dict(content["model"])
-    for name, optimizer in run.optimizers.items():
-        optimizer.load_state_dict(content["optimizers"][name])
-    if run.average:
-        run.average.load(content["average"])
-    run.scaler.load_state_dict(content["scaler"])
-    for name in ("step", "losses", "curve", "measured", "falling", "seconds", "waited"):
-        setattr(run, name, content[name])
+    with _told_as_damage(path, "Remove it to start anew."):
+        run.task.model.load_state_dict(content["model"])
+        for name, optimizer in run.optimizers.items():
+            optimizer.load_state_dict(content["optimizers"][name])
+        if run.average:
+            run.average.load(content["average"])
+        run.scaler.load_state_dict(content["scaler"])
+        for name in ("step", "losses", "curve", "measured", "falling", "seconds", "waited"):
+            setattr(run, name, content[name])
+
+
+def read_tensors(path: Path, device: torch.device | str, cure: str) -> Any:
+    """What `torch.save` wrote, as data: a file that is damaged, cut short or wants to run code is a ValueError."""
+    with _told_as_damage(path, cure):
+        if zipfile.is_zipfile(path):  # torch writes checksums and does not look at them
+            with zipfile.ZipFile(path) as records:
+                if wrong := records.testzip():
+                    raise ValueError(f"the checksum of {wrong} does not match")
+        return torch.load(path, map_location=device, weights_only=True)
+
+
+@contextmanager
+def _told_as_damage(path: Path, cure: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # torch, zip and pickle raise whatever a damaged file makes them
+        words = " ".join(str(error).split())[:200]
+        raise ValueError(f"{path} is damaged or cut short ({type(error).__name__}: {words}). {cure}") from error
 
 
 def save_weights(run: TrainingRun, path: Path) -> None:
@@ -61,11 +86,13 @@ def save_weights(run: TrainingRun, path: Path) -> None:
 
 def load_weights(model: nn.Module, path: Path) -> int:
     """Puts the weights of an ended training into a model; returns after how many steps they were taken."""
-    content = torch.load(path, map_location=device_of(model), weights_only=True)
+    cure = "`evonorm train` says where it keeps them."
+    content = read_tensors(path, device_of(model), cure)
     if not isinstance(content, dict) or not {"version", "step", "model"} <= content.keys():
-        raise ValueError(f"{path} holds no weights of evonorm. `evonorm train` says where it keeps them.")
-    model.load_state_dict(content["model"])
-    return int(content["step"])
+        raise ValueError(f"{path} holds no weights of evonorm. {cure}")
+    with _told_as_damage(path, cure):
+        model.load_state_dict(content["model"])
+        return int(content["step"])
 
 
 class Checkpoint:
@@ -86,8 +113,11 @@ class Checkpoint:
             load_checkpoint(run, self.path)
         check_agreement("the step that they go on from", run.step)
 
-    def after_step(self, run: TrainingRun) -> None:
-        measured = bool(run.curve) and run.curve[-1][0] == run.step
-        if self.path and rank() == 0 and (measured or time.monotonic() >= self._stored + self.SECONDS):
-            save_checkpoint(run, self.path)
-            self._stored = time.monotonic()
+    def after_step(self, run: TrainingRun) -> bool:
+        """Returns whether this was a moment to store the run."""
+        due = run.just_measured or time.monotonic() >= self._stored + self.SECONDS
+        if not (self.path and rank() == 0 and due):
+            return False
+        save_checkpoint(run, self.path)
+        self._stored = time.monotonic()
+        return True

@@ -84,6 +84,11 @@ class TrainingRun:
                     on_step(self)
             return "reached"
 
+    @property
+    def just_measured(self) -> bool:
+        """Whether the curve has a point at this step."""
+        return bool(self.curve) and self.curve[-1][0] == self.step
+
     def measure(self) -> float:
         """Measures now, for the curve; returns the value that decides."""
         measures = self._measures()

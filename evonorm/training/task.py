@@ -6,7 +6,7 @@ that is random is a pure function of (seed, step, worker): a run can be stopped 
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -61,6 +61,15 @@ class Task(Protocol):
 
     def measure(self, step: int) -> tuple[Measure, ...]:
         """How good the model is after so many steps; the first measure is the one that decides."""
+        ...
+
+
+@runtime_checkable
+class Illustrated(Protocol):
+    """A task with something to look at beside its figures: samples of a generator, what a detector finds."""
+
+    def illustrations(self) -> Mapping[str, bytes]:
+        """PNG files by a short plain name, as of the latest measurement; none before the first."""
         ...
 
 

@@ -66,7 +66,7 @@ def has_graph(layer: str) -> bool:
 
 def train_mutants(number: int, seed: int, folder: Path) -> None:
     """Random layers that learn are rare. Two mutations of a known one often leave a layer that does."""
-    recipe = read_fitness_recipe(Path("recipes/laptop.toml"))
+    recipe = read_fitness_recipe(Path("studies/first_laptop.toml"))
     layers = random_survivors(number, seed, propose=mutant_of_known)
     for layer in track(layers, "training mutants", console=console):
         passes_first_gate(layer, recipe, kept_results(folder))

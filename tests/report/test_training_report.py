@@ -1,5 +1,6 @@
 """The report of trainings: numbers worked out by hand, odd results, and one file that needs nothing else."""
 
+import base64
 import csv
 import math
 import re
@@ -8,7 +9,7 @@ import pytest
 from scipy import stats
 
 from evonorm.journal import KeptResults
-from evonorm.report import kept_trainings_at, write_training_report
+from evonorm.report import kept_trainings_at, training_page, write_training_report
 from evonorm.report.kept_trainings import setups_of
 from evonorm.report.setup_curves import curves_of_setup
 from evonorm.report.setup_words import all_settings, setup_words, titles
@@ -227,7 +228,14 @@ def test_the_report_is_one_file_that_needs_nothing_else(tmp_path):
         "http://www.w3.org/2000/svg",
         "http://www.w3.org/1998/Math/MathML",
     }
-    for words in ("6 trainings of 2 layers", "1 results of other kinds", "1, not shown", "abacus", "42.00", FORMULA):
+    for words in (
+        "6 trainings of 2 layers",
+        "1 results of other kinds",
+        "1; the command that began them",
+        "abacus",
+        "42.00",
+        FORMULA,
+    ):
         assert words in text
     assert text.count('class="better"') == 2
     figures = path.parent / "figures"
@@ -262,3 +270,43 @@ def test_a_place_is_a_path_or_a_folder_among_the_runs(tmp_path):
     assert kept_trainings_at(tmp_path / "elsewhere", str(file.parent)) == file
     assert kept_trainings_at(tmp_path, "nothing") is None
     assert write_training_report(other) == tmp_path / "mine_report" / "report.html"
+
+
+def test_what_goes_on_is_shown_and_counts_for_no_mean(tmp_path):
+    file = keep(tmp_path / "train", *three_seeds("bn-relu", [0.3, 0.34, 0.32])[:2])
+    question, answer = three_seeds("bn-relu", [0.3, 0.34, 0.9])[2]
+    kept = KeptResults(file)
+    kept.note_progress(question, {**answer, "ending": "under_way", "steps": 7})
+    page = training_page(kept)
+    (row,) = page["sections"][0].rows
+    assert row.seeds == 2
+    assert row.cells[0].value.mean == pytest.approx(32.0)
+    assert row.under_way == ["seed 2: under way at step 7 of 40"]
+    assert "under way at step 7" in write_training_report(file).read_text()
+    before = kept.version
+    kept.keep(question, answer)
+    assert kept.version > before
+    assert kept.under_way() == []
+    (row,) = training_page(kept)["sections"][0].rows
+    assert (row.seeds, row.under_way) == (3, [])
+
+
+def test_pictures_of_the_latest_measurement_and_over_time(tmp_path):
+    pairs = three_seeds("bn-relu", [0.3, 0.34, 0.32])
+    file = keep(tmp_path / "train", *pairs)
+    kept = KeptResults(file)
+    folder = kept.pictures(pairs[1][0])  # the first seed has none
+    folder.mkdir(parents=True)
+    for step in (10, 20, 30):
+        (folder / f"step{step:07}-samples.png").write_bytes(b"\x89PNG" + bytes([step]))
+    (folder / "step0000030-other.png").write_bytes(b"\x89PNG other")
+    (folder / "notes.png").write_bytes(b"not one of ours")
+    (album,) = training_page(kept)["sections"][0].albums
+    assert (album.seed, [(shot.step, shot.name) for shot in album.latest]) == (1, [(30, "other"), (30, "samples")])
+    assert [shot.step for shot in album.over_time] == []  # "other" was drawn once
+    (folder / "step0000030-other.png").unlink()
+    (album,) = training_page(kept)["sections"][0].albums
+    assert [shot.step for shot in album.over_time] == [10, 20, 30]
+    text = write_training_report(file).read_text()
+    last = base64.b64encode(b"\x89PNG" + bytes([30])).decode()
+    assert f'src="data:image/png;base64,{last}"' in text

@@ -12,7 +12,8 @@ def by_hash(arguments, announce):
     settings = arguments["fitness"]
     if log := os.environ.get("FAKE_FITNESS_LOG"):
         with Path(log).open("a") as file:
-            file.write(f"{arguments['seed']} {os.getpid()}\n")
+            layer = arguments["layer"].replace(" ", "_")
+            file.write(f"{layer}@{arguments['seed']} {os.getpid()}\n")
     announce({"name": "training", "anchor": "wide"})
     time.sleep(settings.get("seconds", 0.0))
     luck = hashlib.sha256(f"{arguments['layer']} {arguments['seed']}".encode()).digest()
@@ -65,6 +66,13 @@ def faulty(arguments, announce):
         return ["no outcome"]
     if fault == "error":
         raise RuntimeError("a bug")
+    return by_hash(arguments, announce)
+
+
+def crashes_while(arguments, announce):
+    """Like `by_hash`, but as long as the file FAKE_FITNESS_FLAG is there the workers of a few crash."""
+    if _fault(arguments, ["crash", None]) and Path(os.environ["FAKE_FITNESS_FLAG"]).exists():
+        os.kill(os.getpid(), signal.SIGSEGV)
     return by_hash(arguments, announce)
 
 

@@ -15,10 +15,7 @@ from evonorm.graph import CATALOG, Graph
 from evonorm.journal.kept import key_of
 from evonorm.runner import calibrate
 from evonorm.runner.calibrate import (
-    Curve,
     Level,
-    Look,
-    Trial,
     cheap_trials,
     kept_curves,
     levels_of,
@@ -26,7 +23,6 @@ from evonorm.runner.calibrate import (
     random_survivors,
     seconds_left,
     target_trials,
-    train_curve,
     trial_question,
 )
 from evonorm.runner.calibration_tables import (
@@ -37,6 +33,7 @@ from evonorm.runner.calibration_tables import (
     turned_down,
     what_if_rows,
 )
+from evonorm.runner.calibration_trial import Curve, Look, Trial, train_curve
 from evonorm.runner.surroundings import kept_results
 from evonorm.training import Checkpoint, TrainingRecipe
 
@@ -131,6 +128,30 @@ def test_a_result_serves_every_recipe_that_would_train_the_same():
     assert key_of(trial_question(replace(trial, layer="x"), CHEAP)) != key
     assert key_of(trial_question(replace(trial, seed=1), CHEAP)) != key
     assert key_of(trial_question(replace(trial, side="target"), CHEAP)) == key, "who asks does not matter"
+
+
+@pytest.mark.slow
+def test_workers_train_the_same_curves(tmp_path):
+    pytest.importorskip("sklearn")
+    trials = [each for each in work() if each[0].layer in LAYERS[:2]][:3]
+    here = [curve for curve, _ in measure(trials, kept_results(tmp_path / "here"))]
+    there = [curve for curve, _ in measure(trials, kept_results(tmp_path / "there"), workers=2)]
+    assert {(each.trial, each.looks, each.losses) for each in there} == {
+        (each.trial, each.looks, each.losses) for each in here
+    }
+    again = [curve for curve, _ in measure(trials, kept_results(tmp_path / "there"), broken_training, workers=0)]
+    assert sorted(map(str, again)) == sorted(map(str, there))
+
+
+def broken_training(*_):
+    raise AssertionError("this was known already")
+
+
+def test_a_worker_that_breaks_is_told_and_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("evonorm.runner.calibration_trial.TRIAL_TASK", "os:abort")
+    ((curve, _),) = measure(work()[:1], kept_results(tmp_path), workers=1)
+    assert curve.error.startswith("error: ")
+    assert not kept_curves(kept_results(tmp_path))
 
 
 def test_half_a_line_is_no_result(tmp_path):

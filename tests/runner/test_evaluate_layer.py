@@ -61,7 +61,7 @@ def test_workers_measure_the_same_and_go_on_from_what_is_kept(tmp_path, monkeypa
     assert [without_times(each) for each in there] == [without_times(each) for each in here]
     assert {event[:2] for event in told if event[2] is None} == {(layer, seed) for layer in layers for seed in (0, 1)}
     assert {event[2].anchor for event in told if event[2]} == {"resnet-nano"}
-    monkeypatch.setattr(evaluate_layer, "ProcessWorkers", forbidden)
+    monkeypatch.setattr(evaluate_layer, "workers_for_list", forbidden)
     assert evaluate_layers(layers, RECIPE, [0, 1], kept=kept_results(tmp_path), test_set=True, workers=2) == there
 
 
@@ -202,11 +202,11 @@ def test_a_mistake_in_a_layer_is_told_before_any_training(layer, message):
 
 
 def test_without_a_terminal_progress_is_lines(monkeypatch, capsys):
-    from evonorm.cli import root as cli
+    from evonorm.cli import work_bars as cli
 
     now = [1000.0]
     monkeypatch.setattr(cli.time, "monotonic", lambda: now[0])
-    with cli._bars() as bars:
+    with cli.work_bars() as bars:
         for step in range(10):
             bars("bn-relu", "on resnet-nano", step, 9)
             bars("gn-relu", "on resnet-nano", step, 9)

@@ -25,6 +25,7 @@ from evonorm.journal import (
     Scores,
     StageKey,
     Test,
+    cut_short,
     export_journal,
     import_journal,
     journal_digest,
@@ -91,7 +92,7 @@ def test_the_same_search_goes_on_from_a_slim_export(tmp_path, method):
         with pytest.raises(JournalError, match=f"candidate {gap} was turned down without training"):
             reader.candidate(gap)
     assert Run("half", tmp_path / "b").tally().verdicts == Run("half", tmp_path / "c").tally().verdicts
-    resume_search(gone_on, Budget(candidates=16), quiet())
+    resume_search(gone_on, Budget(candidates=16), quiet(), trusted=True)
     with gone_on.reader() as reader, whole.reader() as expected:
         assert (reader.proposed(), reader.verdicts()) == (expected.proposed(), expected.verdicts())
     copies = [slim_copy(folder, tmp_path / place).journal for folder, place in ((whole, "d"), (gone_on, "e"))]
@@ -206,6 +207,10 @@ def test_a_time_budget_ends_the_run_and_marks_it(tmp_path):
     assert ended == "minutes"
     with folder.reader() as reader:
         assert [body["why"] for _, body in reader.events("not reproducible")]
+        (_, end) = reader.events("session ended")[-1]
+        assert 1 <= end["unfinished"] <= 2  # what the clock threw away is counted
+        assert 0 < end["seconds"] < 2 * 60
+        assert f"{end['unfinished']} unfinished evaluation(s)" in cut_short(reader)
     assert resume_search(folder, Budget(candidates=40), quiet()) == "candidates"
     bounded, _ = search(tmp_path, "bounded", replace(slow, workers=INLINE, fitness={"seconds": 0.05}), candidates=40)
     assert journal_digest(folder.journal) == journal_digest(bounded.journal)
@@ -415,10 +420,10 @@ def test_kill_minus_9_at_twenty_moments_changes_nothing(tmp_path, kind):
         sessions, broken = len(reader.events("session started")), len(reader.events("attempt failed"))
     evaluated = (tmp_path / "killed.log").read_text().split("\n")[:-1]
     needed = (tmp_path / "calm.log").read_text().split("\n")[:-1]
-    seeds, wanted = [line.split()[0] for line in evaluated], [line.split()[0] for line in needed]
-    assert set(seeds) == set(wanted)
+    done, wanted = [line.split()[0] for line in evaluated], [line.split()[0] for line in needed]  # layer and seed
+    assert set(done) == set(wanted)
     assert len(wanted) == len(set(wanted))
-    assert len(seeds) - len(wanted) <= 2 * (sessions - 1) + broken  # two workers: two in flight at a kill
+    assert len(done) - len(wanted) <= 2 * (sessions - 1) + broken  # two workers: two in flight at a kill
 
 
 def test_a_ctrl_c_ends_with_everything_written(tmp_path):

@@ -42,6 +42,49 @@ def test_a_shipped_recipe_trains_and_the_second_time_nothing_is_trained(tmp_path
     assert not list(tmp_path.glob("*.partial"))
 
 
+class Drawn:
+    """A task of one weight that shows a picture of each measurement."""
+
+    def __init__(self, *_):
+        self.model, self.step = nn.Linear(1, 1), 0
+        self.turns = (Turn("only", self.model, lambda batch: {"loss": self.model(batch).square().mean()}),)
+
+    def batch(self, step, worker, turn):
+        return torch.ones(1, 1)
+
+    def measure(self, step):
+        self.step = step
+        return (Measure("size", self.model.weight.detach().abs().item(), more_is_better=False),)
+
+    def illustrations(self):
+        return {"a-b": b"\x89PNG %d" % self.step}
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    pass
+
+
+def test_pictures_of_every_measurement_and_a_note_of_how_far_it_is(tmp_path):
+    register_task("drawn", NoSettings, Drawn)
+    try:
+        (tmp_path / "drawn.toml").write_text('task = "drawn"\n[training]\nsteps = 6\nvalidate_every = 2\n')
+        chosen, kept, notes = load_task_recipe(tmp_path / "drawn.toml"), kept_results(tmp_path), []
+
+        def look(_):
+            notes.append([(each["answer"]["ending"], each["answer"]["steps"]) for each in kept.under_way()])
+
+        train(chosen, "bn-relu", kept, look)
+    finally:
+        TASKS.remove("drawn")
+    files = kept.picture_files(next(kept.records())["key"])
+    assert {path.name: path.read_bytes() for path in files} == {
+        f"step{step:07}-a-b.png": b"\x89PNG %d" % step for step in (2, 4, 6)
+    }
+    assert notes == [[], *([("under_way", step)] for step in (2, 2, 4, 4, 6))]
+    assert kept.under_way() == []
+
+
 def test_an_anchor_can_be_measured_with_averaged_weights_and_fresh_moments(tmp_path):
     chosen = ("training.average.decay=0.5", "settings.moment_batches=2")
     moving, anew = (train(recipe(*chosen[:n]), "bn-relu", kept_results(tmp_path)).measured for n in (1, 2))

@@ -5,7 +5,8 @@ import pytest
 
 from evonorm.fitness import FitnessRecipe
 from evonorm.graph import Graph
-from evonorm.runner.calibrate import Curve, Look, Trial, measure
+from evonorm.runner.calibrate import measure
+from evonorm.runner.calibration_trial import Curve, Look, Trial
 from evonorm.runner.recipe import recipe_from_table
 from evonorm.runner.run_search import create_search
 from evonorm.runner.surroundings import kept_results

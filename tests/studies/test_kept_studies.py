@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from evonorm.journal.kept import KeptResults, key_of
 from evonorm.report import Run
 from studies import kept_or_fresh
 from studies.calibration import study as calibration
+from studies.convert import study as conversions
+from studies.convert.models import MODELS as CONVERTED_MODELS
+from studies.fine_tune import study as fine_tune
 from studies.kept_or_fresh import run_of
 from studies.observations.study import figures_of_run
 from studies.photos import study as photos
@@ -104,6 +108,13 @@ def test_small_batches_are_those_of_table_and_figure():
     assert small_batches.figure(found).svg == (ROOT / "studies/small_batches/small_batches.svg").read_text()
 
 
+def test_fine_tunings_are_those_of_the_guide():
+    cases = [case for source in fine_tune.SEEDS for case in fine_tune.cases(source)]
+    guide = (ROOT / "docs/guide/fine_tune.md").read_text()
+    for row in fine_tune.rows(fine_tune.trained(cases, None)):
+        assert in_a_row(guide, *row)
+
+
 @pytest.mark.parametrize("name", ["layers", "batch-sizes"])
 def test_layers_on_photos_are_those_of_tables_and_figures(name):
     table = find_table("tiny-imagenet", name)
@@ -113,6 +124,16 @@ def test_layers_on_photos_are_those_of_tables_and_figures(name):
     for figure in photo_figures(name, table, found):
         shown = ROOT / f"studies/photos/{figure.name}.svg"
         assert "loss" in figure.name or figure.svg == shown.read_text()
+
+
+def test_the_rerank_on_photos_is_that_of_the_table():
+    table = find_table("tiny-imagenet", "rerank-b")
+    found = find_cells(table, KeptResults(ROOT / "studies/photos"), photos.PHOTOS_HERE)
+    names = {"bn-relu": "BN-ReLU", "evonorm-b0": "EvoNorm-B0"}
+    for layer, mean, *_ in photos.order_rows(replace(table, seeds=1), found):
+        name = layer.strip("`")
+        each = [f"{found[name, column.name].values[0]:.1f}" for column in table.columns]
+        assert in_a_row(RESULTS, names.get(name, name), *each, mean)
 
 
 def test_scale_invariance_is_that_of_the_figure_and_of_the_layers():
@@ -279,3 +300,20 @@ def test_a_runs_figures_can_be_had_from_its_kept_export():
         assert len(run.top(3)) == 3
         place = folder.path
     assert not place.exists()
+
+
+def test_the_guide_has_the_table_of_converted_models():
+    found = list(conversions.converted(CONVERTED_MODELS))
+    page = (ROOT / "docs" / "guide" / "converted_models.md").read_text()
+    assert conversions.table(found).strip() in page
+    results = [result for _, result in found]
+    assert {result.ended for result in results} == {"converted", "nothing to convert"}
+    assert sum(result.ended == "converted" for result in results) == 56
+    assert [result.same for result in results if result.same is not None] == [0.0] * 32
+    behind, none = (sum(counts) for counts in zip(*map(conversions.counts, results), strict=True))
+    assert f"{behind + none:,} normalizations, {behind:,} of them" in page
+    by_hand = [(case.counted, conversions.counts(result)) for case, result in found if case.counted is not None]
+    assert len(by_hand) == 28
+    assert all(one == other for one, other in by_hand)
+    falling = [result.losses[-1] < result.losses[0] for result in results if result.losses]
+    assert f"lower in {sum(falling)}\n  of {len(falling)}" in page

@@ -107,7 +107,7 @@ def test_from_the_square_to_the_picture():
 
 
 def test_what_decides_the_figures_is_the_content_and_not_the_place(tmp_path):
-    first, second = small(tmp_path / "a"), small(tmp_path / "b", drawings="elsewhere", evaluation_batch=1)
+    first, second = small(tmp_path / "a"), small(tmp_path / "b", evaluation_batch=1)
     entry = TASKS.find("coco")
     assert entry.identity(first) == entry.identity(second)
     assert entry.identity(first)["data"] is None
@@ -139,9 +139,14 @@ def test_drawings_show_boxes_masks_and_names(tmp_path):
 
 
 def test_measuring_leaves_drawings(tmp_path):
-    task = CocoTask("gn-relu", small(tmp_path, drawings=str(tmp_path / "seen")), BRIEF, seed=0)
+    task = CocoTask("gn-relu", small(tmp_path), BRIEF, seed=0)
+    assert task.illustrations() == {}
     task.measure(3)
-    assert len(list((tmp_path / "seen" / "step3").glob("*.png"))) == 3
+    first = task.illustrations()
+    assert len(first) == 3
+    assert all(png.startswith(b"\x89PNG") for png in first.values())
+    task.measure(3)  # of the last weights, where averaged ones came first: what those found stays
+    assert task.illustrations() is first
 
 
 def test_the_command_shows_what_an_unfinished_training_finds(tmp_path):

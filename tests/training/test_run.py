@@ -1,3 +1,4 @@
+import contextlib
 import math
 from dataclasses import replace
 
@@ -84,6 +85,15 @@ def test_a_checkpoint_of_another_recipe_or_kind_is_refused(tmp_path):
         load_checkpoint(small_run(data, TrainingRecipe(steps=7)), tmp_path / "checkpoint.pt")
     torch.save({"model": {}}, tmp_path / "other.pt")
     with pytest.raises(ValueError, match="not a checkpoint"):
+        load_checkpoint(small_run(data), tmp_path / "other.pt")
+    whole = (tmp_path / "checkpoint.pt").read_bytes()
+    for place in range(0, len(whole), len(whole) // 12):
+        for damaged in (whole[:place], whole[:place] + b"\xff" * 64 + whole[place + 64 :]):
+            (tmp_path / "other.pt").write_bytes(damaged)
+            with contextlib.suppress(ValueError):  # said, or not in a place that matters
+                load_checkpoint(small_run(data), tmp_path / "other.pt")
+    (tmp_path / "other.pt").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="is damaged or cut short"):
         load_checkpoint(small_run(data), tmp_path / "other.pt")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.pt", "other.pt"]
 

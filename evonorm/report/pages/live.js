@@ -28,6 +28,7 @@
 
   function show(answer) {
     for (const [id, section] of Object.entries(answer.sections)) {
+      if (document.getElementById(id) === null) return location.reload();
       news.set(id, section.html);
       document.getElementById(id).dataset.digest = section.digest;
     }

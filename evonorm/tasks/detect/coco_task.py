@@ -17,7 +17,7 @@ from evonorm.foundation import seed_from
 from evonorm.layers import no_weight_decay
 from evonorm.models import DetectorSettings, create_detector
 from evonorm.tasks.detect.average_precision import Result, average_precisions
-from evonorm.tasks.detect.drawn_objects import write_drawings
+from evonorm.tasks.detect.drawn_objects import drawing_png
 from evonorm.tasks.detect.found_objects import FoundObjects, find_objects
 from evonorm.training import (
     TASKS,
@@ -35,6 +35,7 @@ from evonorm.training import (
 
 KINDS: tuple[tuple[str, Literal["bbox", "segm"]], ...] = (("box", "bbox"), ("mask", "segm"))
 COLUMNS = ("AP", "AP50", "AP75")
+SHOWN = 6  # pictures with what was found in them, of each measure
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,6 @@ class CocoSettings:
             training batches, which runs of a few hundred steps need.
         evaluation_batch: pictures at a time; no figure depends on it.
         loaders: processes that make training batches, 0 for none; no figure depends on it.
-        drawings: a folder in which each measurement leaves pictures of what was found; none if empty.
         detector: proposals, samples, losses and what follows a sum.
     """
 
@@ -73,7 +73,6 @@ class CocoSettings:
     moment_batches: int = 0
     evaluation_batch: int = 4
     loaders: int = 0
-    drawings: str = ""
     detector: DetectorSettings = field(default_factory=DetectorSettings)
 
     def __post_init__(self) -> None:
@@ -125,6 +124,7 @@ class CocoTask:
             my_workers(recipe.workers),
             settings.loaders,
         )
+        self.shown_at, self.shown = -1, dict[str, bytes]()
         self.turns: tuple[Turn, ...] = (Turn("detector", self.model, self._losses, undecayed(self.model)),)
 
     def _losses(self, batch: PicturesWithObjects) -> Losses:
@@ -142,8 +142,7 @@ class CocoTask:
         split = self.settings.measured_split
         results: list[Result] = []
         for found in self.find(split.pictures[rank() :: ranks()], step):
-            if self.settings.drawings:
-                write_drawings([found], split.categories, Path(self.settings.drawings) / f"step{step}")
+            self._show(found, step)
             results.extend(found.results())
         results = _everyones(results)
         numbers = [each.number for each in split.pictures]
@@ -154,6 +153,18 @@ class CocoTask:
                 COLUMNS, average_precisions(split.annotations, results, kind, numbers), strict=True
             )
         )
+
+    def _show(self, found: FoundObjects, step: int) -> None:
+        """Draws the first pictures of a measure, once a step: averaged weights come first and decide."""
+        name = f"{found.picture.number:012d}"
+        if step != self.shown_at:
+            self.shown_at, self.shown = step, {}
+        if len(self.shown) < SHOWN and name not in self.shown:
+            self.shown[name] = drawing_png(found, self.settings.measured_split.categories)
+
+    def illustrations(self) -> dict[str, bytes]:
+        """The first pictures of the latest measure with what was found in them, by their number."""
+        return self.shown
 
     def find(self, pictures: Sequence[CocoPicture], step: int) -> Iterator[FoundObjects]:
         """What the detector sees in pictures after so many steps, with the moments that the settings ask for."""
@@ -199,7 +210,7 @@ def coco_identity(settings: CocoSettings) -> dict[str, Any]:
     """What decides the figures in place of where the pictures are and how they are shown."""
     splits = {"trained": settings.trained_split, "measured": settings.measured_split}
     pictures = {name: _fingerprint(split.annotations) for name, split in splits.items()}
-    return {"data": None, "evaluation_batch": None, "loaders": None, "drawings": None, "pictures": pictures}
+    return {"data": None, "evaluation_batch": None, "loaders": None, "pictures": pictures}
 
 
 @lru_cache(maxsize=4)

@@ -1,5 +1,6 @@
 """Pictures with what a detector found: an outline, a tint and a name for each object."""
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -48,13 +49,19 @@ def write_drawings(
     least_score: float = 0.5,
 ) -> list[Path]:
     """A PNG file for each picture, named by the picture's number; returns where they are."""
-    with needs("vision", "drawing detections"):
-        from PIL import Image
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for each in found:
-        pixels = draw_objects(each, names, least_score).permute(1, 2, 0).numpy()
         path = folder / f"{each.picture.number:012d}.png"
-        Image.fromarray(pixels).save(path)
+        path.write_bytes(drawing_png(each, names, least_score))
         written.append(path)
     return written
+
+
+def drawing_png(found: FoundObjects, names: Mapping[int, str], least_score: float = 0.5) -> bytes:
+    """The drawing as a PNG file."""
+    with needs("vision", "drawing detections"):
+        from PIL import Image
+    file = io.BytesIO()
+    Image.fromarray(draw_objects(found, names, least_score).permute(1, 2, 0).numpy()).save(file, "png")
+    return file.getvalue()

@@ -11,6 +11,7 @@ from evonorm.tasks.gan.inception import SIDE
 from evonorm.tasks.gan.inception_files import Weights, load_weights
 from evonorm.tasks.gan.real_pictures import RealPictures
 from evonorm.tasks.gan.tf_resize import tf1_resize
+from evonorm.training import read_tensors
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 BATCH = 50
@@ -52,7 +53,7 @@ def real_features(pictures: RealPictures, part: str, count: int, weights: Weight
     """Of a fixed choice of real pictures, read once on this machine and kept."""
     path = _kept(pictures.name, part, count, weights, precision)
     if path.exists():
-        kept: Tensor = torch.load(path, weights_only=True)
+        kept: Tensor = read_tensors(path, "cpu", "Remove it: it is made again.")
         return kept
     reader = FeatureReader(weights, precision)
     found = torch.cat([reader.read(batch) for batch in pictures.chosen(part, count)])

@@ -12,7 +12,7 @@ from evonorm.foundation import seed_from, write_atomically
 from evonorm.models import BigGANDeep, Generator, create_model
 from evonorm.tasks.gan.features import as_bytes
 from evonorm.tasks.gan.latents import Latents, draw_latents
-from evonorm.training import reestimated_moments
+from evonorm.training import read_tensors, reestimated_moments
 
 VERSION = 1
 
@@ -75,7 +75,7 @@ def store_generator(generator: Generator, origin: GeneratorOrigin, path: Path) -
 
 def load_generator(path: Path) -> tuple[Generator, GeneratorOrigin]:
     """The generator in evaluation, as it was stored."""
-    content = torch.load(path, map_location="cpu", weights_only=True)
+    content = read_tensors(path, "cpu", "Train it again.")
     if not isinstance(content, dict) or content.get("version") != VERSION or "origin" not in content:
         raise ValueError(f"{path} holds no generator of evonorm. A training of the task gan writes one where it keeps.")
     origin = GeneratorOrigin(**content["origin"])

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from evonorm.foundation import seed_from, write_atomically
+from evonorm.foundation import seed_from
 from evonorm.models import find_model, singular_values
 from evonorm.tasks.gan.latents import Latents, draw_latents, one_of_each
 from evonorm.tasks.gan.losses import frozen, hinge_losses, moments_at_rest, orthogonal_penalty
@@ -47,7 +47,7 @@ class GanSettings:
         standing_batches: over which moments are averaged before anything is measured.
         scores: how it is measured.
         loaders: processes that decode photos, 0 for none; no figure depends on it.
-        keep: a folder for a sheet of samples and the generator at each measure; empty for none.
+        keep: a folder for the generator as of the latest measure; empty for none.
     """
 
     model: str = "biggan-deep-128"
@@ -91,14 +91,14 @@ class GanTask:
         self.real = settings.pictures
         self.classes = self.real.classes
         self.scores = Scores(self.real, settings.scores)
-        self.stored_at = -1
+        self.shown_at, self.sheet = -1, b""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_from(seed, WEIGHTS))
             nets = build(self.origin(0))
         self.model: nn.Module = nets
         self.generator, self.discriminator = nets.generator, nets.discriminator
         size, flips = settings.images_per_worker, settings.flips
-        self.pictures = self.real.batches(size, flips, seed_from(seed, REAL), recipe.workers, settings.loaders)
+        self.real_batches = self.real.batches(size, flips, seed_from(seed, REAL), recipe.workers, settings.loaders)
         turns = settings.discriminator_turns
         self.turns: tuple[Turn, ...] = (
             *(Turn("discriminator", self.discriminator, self.discriminator_losses, averaged=False),) * turns,
@@ -113,7 +113,7 @@ class GanTask:
         count = self.settings.images_per_worker
         latents = draw_latents(count, self.classes, seed_from(self.seed, FAKE, step, worker, turn))
         turns = self.settings.discriminator_turns
-        return latents, self.pictures.batch(step * turns + turn, worker) if turn < turns else None
+        return latents, self.real_batches.batch(step * turns + turn, worker) if turn < turns else None
 
     def discriminator_losses(self, game: Game) -> Losses:
         (z, labels), real = game
@@ -137,7 +137,7 @@ class GanTask:
         standing = standing_latents(chosen.standing_batches, size, classes, seed_from(self.seed, STANDING))
         latents = draw_latents(chosen.scores.samples, classes, seed_from(self.seed, SAMPLES))
         with standing_statistics(self.generator, standing):
-            self._keep(step)
+            self._show(step)
             found = self.scores.measures(pictures_of(self.generator, latents, size))
             return (*found, *self._health(step))
 
@@ -157,15 +157,20 @@ class GanTask:
             *(Measure(f"largest singular value of the {net}", value, False) for net, value in largest.items()),
         )
 
-    def _keep(self, step: int) -> None:
-        if not self.settings.keep or rank() != 0 or self.stored_at == step:  # averaged weights come first and decide
+    def _show(self, step: int) -> None:
+        """Draws a sheet of samples and stores the generator, once a step: averaged weights come first and decide."""
+        if rank() != 0 or self.shown_at == step:
             return
-        folder, origin = Path(self.settings.keep), self.origin(step)
         latents = one_of_each(COLUMNS, min(self.classes, MOST_ROWS), seed_from(self.seed, SHEET))
         pictures = torch.cat(pictures_of(self.generator, latents, self.settings.images_per_worker))
-        write_atomically(folder / f"{origin.name}-step{step:06}.png", sheet_png(pictures, COLUMNS))
-        store_generator(self.generator, origin, folder / f"{origin.name}.pt")
-        self.stored_at = step
+        self.shown_at, self.sheet = step, sheet_png(pictures, COLUMNS)
+        if self.settings.keep:
+            origin = self.origin(step)
+            store_generator(self.generator, origin, Path(self.settings.keep) / f"{origin.name}.pt")
+
+    def illustrations(self) -> dict[str, bytes]:
+        """The samples of the latest measure, a class a row; the same latent vectors every time."""
+        return {"samples": self.sheet} if self.sheet else {}
 
 
 def gan_identity(settings: GanSettings) -> dict[str, Any]:
