@@ -1,6 +1,7 @@
 """Processes that work together, as torchrun would start them, on this machine's loopback alone."""
 
 import os
+import random
 import socket
 
 import torch
@@ -16,9 +17,7 @@ def on_two_ranks(work, *arguments, timeout=170):
 
 def on_ranks(ranks, work, *arguments, timeout=170):
     """The same in this many."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     context = multiprocessing.get_context("spawn")
     children = [context.Process(target=one_rank, args=(work, rank, ranks, port, arguments)) for rank in range(ranks)]
     for child in children:
@@ -28,7 +27,19 @@ def on_ranks(ranks, work, *arguments, timeout=170):
     codes = [child.exitcode for child in children]
     for child in children:
         child.kill()  # one that waits for a rank that has failed
-    assert codes == [0] * ranks
+    assert codes == [0] * ranks, f"ended with {codes}, None for one that did not end in {timeout} s"
+
+
+def free_port():
+    """One below those that the system hands out by itself: another test's connection cannot take it meanwhile."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with socket.socket() as place:
+            try:
+                place.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 def one_rank(work, rank, ranks, port, arguments):
