@@ -45,10 +45,11 @@ class InstantWorkers:
 
     def wait(self, seconds: float) -> list[Report]:  # noqa: ARG002 (never waits)
         tasks, self.tasks = self.tasks, []
-        return [Finished(task.id, self.scores()) for task in tasks]
+        drawn = self.rng.random((len(tasks), len(ANCHORS))).tolist()  # at once: this time is not the driver's
+        return [Finished(task.id, self.scores(each)) for task, each in zip(tasks, drawn, strict=True)]
 
-    def scores(self) -> dict[str, Any]:
-        accuracies = dict(zip(ANCHORS, self.rng.random(3).tolist(), strict=True))
+    def scores(self, drawn: list[float]) -> dict[str, Any]:
+        accuracies = dict(zip(ANCHORS, drawn, strict=True))
         figures = {"accuracy": 0.5, "loss": 1.5, "curve": [[500, 0.4], [1000, 0.45], [1500, 0.47], [2000, 0.5]]}
         stages = [
             {"name": "training", "anchor": each, "steps": 2000, "seconds": 1.0, "figures": figures} for each in ANCHORS

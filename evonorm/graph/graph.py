@@ -7,6 +7,7 @@ runs, but they belong to the genotype, since a later mutation may bring them to 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from evonorm.graph.primitive import Primitive
 from evonorm.graph.primitives import PRIMITIVES
@@ -52,10 +53,10 @@ class Graph:
         for number, node in enumerate(self.nodes, start=len(INITIAL_NODES)):
             _check_node(number, node)
         live = self._find_live()
-        live_nodes = tuple((number, self.node(number)) for number in live if number >= len(INITIAL_NODES))
+        live_nodes = tuple([(number, self.node(number)) for number in live if number >= len(INITIAL_NODES)])
         object.__setattr__(self, "live", live)
         object.__setattr__(self, "live_nodes", live_nodes)
-        object.__setattr__(self, "batch_moments", tuple(n for n, node in live_nodes if node.primitive.needs_batch))
+        object.__setattr__(self, "batch_moments", tuple([n for n, node in live_nodes if node.primitive.needs_batch]))
 
     @classmethod
     def parse(cls, text: str) -> "Graph":
@@ -71,7 +72,7 @@ class Graph:
 
     def encode(self) -> str:
         """Compact text for storage, dead nodes included: `std_bwh:0 mul:3,0 …`, a word per intermediate node."""
-        return " ".join(f"{node.op}:{','.join(map(str, node.inputs))}" for node in self.nodes)
+        return " ".join([_encode_node(node.op, node.inputs) for node in self.nodes])
 
     @property
     def output(self) -> int:
@@ -83,10 +84,11 @@ class Graph:
         return self.nodes[number - len(INITIAL_NODES)]
 
     def _find_live(self) -> tuple[int, ...]:
-        live = {self.output}
-        for number in range(self.output, len(INITIAL_NODES) - 1, -1):
+        live, number = {self.output}, self.output
+        for node in reversed(self.nodes):
             if number in live:
-                live.update(self.node(number).inputs)
+                live.update(node.inputs)
+            number -= 1
         return tuple(sorted(live))
 
     def reads(self, name: str) -> bool:
@@ -133,6 +135,11 @@ def _check_node(number: int, node: Node) -> None:
     for i in node.inputs:
         if not (isinstance(i, int) and 0 <= i < number):
             raise ValueError(f"node {number}: {node.op} reads node {i!r}; inputs are earlier nodes, 0 to {number - 1}.")
+
+
+@lru_cache(maxsize=2**14)  # a search writes the same few thousand over and over
+def _encode_node(op: str, inputs: tuple[int, ...]) -> str:
+    return f"{op}:{','.join(map(str, inputs))}"
 
 
 def _decode_node(word: str) -> Node:

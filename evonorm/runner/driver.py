@@ -1,7 +1,10 @@
 """The loop of a search: ask, hand out, hear, write down, tell. It owns no state that the journal does not have."""
 
+import contextlib
+import gc
 import time
 from collections import Counter, deque
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 from evonorm.journal import (
@@ -110,6 +113,10 @@ class Driver:
                 self.workers.time_limits = stage_limits(reference.outcome, self.recipe.workers)
 
     def run(self) -> str:
+        with _what_is_there_not_searched_for_garbage():
+            return self._run()
+
+    def _run(self) -> str:
         reports: list[Report] = []
         while True:
             with self.journal.transaction():
@@ -151,12 +158,11 @@ class Driver:
 
     def left(self) -> dict[str, int]:
         """What each bound on the whole run leaves."""
-        spent = {
-            "candidates": self.search.candidates,
-            "steps": self.search.known_steps,
-            "proposals": max(0, self.search.proposed - len(self.search.references)),
-        }
-        bounds = ((name, getattr(self.budget, name), done) for name, done in spent.items())
+        bounds = (
+            ("candidates", self.budget.candidates, self.search.candidates),
+            ("steps", self.budget.steps, self.search.known_steps),
+            ("proposals", self.budget.proposals, max(0, self.search.proposed - len(self.search.references))),
+        )
         return {name: max(0, bound - done) for name, bound, done in bounds if bound is not None}
 
     def _patience(self) -> float:
@@ -263,3 +269,13 @@ class Driver:
                 self.best[anchor] = max(accuracy, self.best.get(anchor, 0.0))
         if proposal.name == TIME_REFERENCE:
             self.workers.time_limits = stage_limits(outcome, self.recipe.workers)
+
+
+@contextlib.contextmanager
+def _what_is_there_not_searched_for_garbage() -> Iterator[None]:
+    """A tenth of the driver's time went into looking through torch's modules for garbage, again and again."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

@@ -24,14 +24,18 @@ def tournament_winner(population: Population, settings: SearchRecipe, rng: np.ra
 
 def pareto_front(scores: np.ndarray) -> np.ndarray:
     """Which rows no other row dominates: as good on every anchor and better on one."""
-    if not len(scores):
-        return np.zeros(0, dtype=bool)
-    best = scores[scores.sum(axis=1).argmax()]
-    left = np.flatnonzero((scores > best).any(axis=1) | (scores == best).all(axis=1))  # by far most rows go here
-    rest = scores[left]
-    as_good = np.ones((len(left), len(left)), dtype=bool)  # (i, j): i is as good as j everywhere
-    for accuracies in rest.T:  # anchor by anchor: 15 times faster than one comparison of three axes
-        as_good &= accuracies[:, None] >= accuracies
     front = np.zeros(len(scores), dtype=bool)
+    if not len(scores):
+        return front
+    anchors = np.ascontiguousarray(scores.T)  # anchor by anchor: 15 times faster than comparisons of whole rows
+    sums = anchors.sum(axis=0)
+    best = sums.argmax()
+    left = sums == sums[best]
+    for accuracies in anchors:
+        left |= accuracies > accuracies[best]  # by far most rows go here
+    rest = anchors[:, left]
+    as_good = np.ones((rest.shape[1],) * 2, dtype=bool)  # (i, j): i is as good as j everywhere
+    for accuracies in rest:
+        as_good &= accuracies[:, None] >= accuracies
     front[left] = ~(as_good > as_good.T).any(axis=0)
     return front
