@@ -84,6 +84,7 @@ bench-cluster: setup  ## 5000 simulated workers on hosts of a Ray cluster, some 
 	$(BIN)/python -m benchmarks.cluster busy --mean 60 --kill 3
 	$(BIN)/python -m benchmarks.cluster tasks --mean 5 --kill 6
 	$(BIN)/python -m benchmarks.cluster notice --kill 5
+	$(BIN)/python -m benchmarks.cluster same --seconds 300
 
 bench-dashboard: setup  ## Page times at 100,000 candidates, and what ten open pages take from a search
 	$(BIN)/python -m benchmarks.dashboard latency

@@ -3,11 +3,13 @@
     python -m benchmarks.cluster busy --hosts 10 --slots 500 --mean 60 --seconds 150 [--kill 3]
     python -m benchmarks.cluster tasks --hosts 10 --slots 500 --mean 5 --tasks 40000 --kill 6
     python -m benchmarks.cluster notice [--kill 5]
+    python -m benchmarks.cluster same --seconds 300
 
 A simulated worker sleeps for 0.5 to 1.5 times the mean and answers with random scores. All hosts are actors on this
 machine, on loopback. `busy` runs a search for some time and says how busy the workers were and what the driver took;
 `tasks` takes a list through hosts of which some are killed on the way. `notice` kills and freezes real hosts and nodes
-and says when the driver notices.
+and says when the driver notices. `same` runs the laptop's search, real CIFAR-10 and strict order, on two nodes for so
+long, then the same number of candidates on local processes, and compares the digests of the two journals.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +30,12 @@ from tests.workers import ray_nodes  # before ray: keeps it on loopback
 import ray  # isort: skip
 
 from evonorm.fitness import create_screen
-from evonorm.journal import CandidateVerdict, Journal
-from evonorm.runner.budget import Budget
+from evonorm.journal import CandidateVerdict, Journal, Origin, RunFolder, journal_digest
+from evonorm.runner import Budget, load_recipe, resume_search, start_search
 from evonorm.runner.driver import Driver
 from evonorm.runner.recipe import Recipe
 from evonorm.search import Search, SearchRecipe
-from evonorm.workers import Broken, Finished, Greeting, Report, Task, WorkerNote
+from evonorm.workers import Broken, Finished, Greeting, Report, Task, WorkerNote, WorkerRecipe
 from evonorm.workers.cluster import Node
 from evonorm.workers.hosts import HostWorkers
 from evonorm.workers.ray_cluster import HostSettings, RayCluster, RayLine
@@ -212,6 +214,24 @@ def measure_notice(nodes: ray_nodes.Nodes, options: argparse.Namespace) -> dict[
     return {"noticed after, s": found}
 
 
+def compare_searches(nodes: ray_nodes.Nodes, options: argparse.Namespace) -> dict[str, Any]:
+    """The clock ends the search on the cluster; it goes on to the end of the next candidate, so that both are whole."""
+    recipe = load_recipe(Path("laptop"))
+    on_ray = WorkerRecipe(kind="ray", number=0, address=nodes.whole().address, pin=False)
+    with tempfile.TemporaryDirectory(dir=".") as place:
+        there, here = RunFolder(Path(place), "there"), RunFolder(Path(place), "here")
+        start_search(there, replace(recipe, workers=on_ray), Budget(minutes=options.seconds / 60))
+        with there.reader() as reader:
+            sent = [each.proposal for each in reader.candidates() if each.proposal.settled is None]
+        whole = Budget(candidates=sum(proposal.origin != Origin.REFERENCE for proposal in sent) + 1)
+        resume_search(there, whole, workers=on_ray)
+        start_search(here, recipe, whole)
+        with there.reader() as reader:
+            proposed, hosts = reader.proposed(), len(reader.events("host joined"))
+        digests = [journal_digest(folder.journal) for folder in (there, here)]
+    return {"candidates": whole.candidates, "proposals": proposed, "hosts joined": hosts, "digests": digests}
+
+
 def first_host(workers: HostWorkers) -> int:
     """The process of the first host that joins, once both have."""
     pids = []
@@ -223,7 +243,7 @@ def first_host(workers: HostWorkers) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("busy", "tasks", "notice"))
+    parser.add_argument("what", choices=("busy", "tasks", "notice", "same"))
     parser.add_argument("--hosts", type=int, default=10)
     parser.add_argument("--slots", type=int, default=500)
     parser.add_argument("--mean", type=float, default=60.0, help="seconds of a task")
@@ -231,11 +251,13 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=40_000)
     parser.add_argument("--kill", type=int, default=0, help="so many of the hosts, one after another")
     options = parser.parse_args()
-    with ray_nodes.new_nodes(2 if options.what == "notice" else 1) as nodes:
-        if options.what == "notice":
-            found = measure_notice(nodes, options)
+    real = {"notice": measure_notice, "same": compare_searches}
+    simulated = {"busy": measure_busy, "tasks": take_tasks}
+    with ray_nodes.new_nodes(2 if options.what in real else 1) as nodes:
+        if options.what in real:
+            found = real[options.what](nodes, options)
         else:
-            found = (measure_busy if options.what == "busy" else take_tasks)(nodes.address, options)
+            found = simulated[options.what](nodes.address, options)
     load = os.getloadavg()[0]
     print(json.dumps({**vars(options), **found, "load of the machine": round(load, 1)}, indent=2))
 
