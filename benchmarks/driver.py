@@ -1,6 +1,7 @@
 """What the driver itself costs: outcomes per second through ask, tell and the journal, and whether memory grows.
 
     python benchmarks/driver.py [--outcomes 30000]
+    python benchmarks/driver.py --outcomes 1000000 --in-flight 64     # does an outcome cost more as they become many?
 
 Workers that answer at once and a full population of 2500; every outcome is on the disk (synchronous=FULL) before the
 next batch is asked for.
@@ -16,7 +17,7 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,16 +64,25 @@ class InstantWorkers:
         pass
 
 
+class Mark(NamedTuple):
+    """Where the driver stood at some moment."""
+
+    outcomes: int
+    time: float
+    memory: int
+    processor: float
+
+
 class Watch:
     """Notes speed and memory every thousand outcomes."""
 
     def __init__(self) -> None:
-        self.marks: list[tuple[int, float, int, float]] = []
+        self.marks: list[Mark] = []
 
     def show(self, driver: Driver) -> None:
         done = driver.verdicts[CandidateVerdict("scores")]
         if done // 1000 > len(self.marks):
-            self.marks.append((done, time.perf_counter(), resident_bytes(), time.process_time()))
+            self.marks.append(Mark(done, time.perf_counter(), resident_bytes(), time.process_time()))
 
 
 def resident_bytes() -> int:
@@ -89,8 +99,9 @@ def measure(outcomes: int, capacity: int, settings: SearchRecipe, folder: Path) 
     with Journal.create(path, {"name": "bench"}) as journal:
         search = Search(settings, 0, create_screen(settings))
         Driver(recipe, search, journal, InstantWorkers(capacity), Budget(candidates=outcomes), display=watch).run()
-    full = [mark for mark in watch.marks if mark[0] > settings.window]
-    rates = [(b[0] - a[0]) / (b[1] - a[1]) for a, b in itertools.pairwise(full)]
+    full = [mark for mark in watch.marks if mark.outcomes > settings.window]
+    rates = [(b.outcomes - a.outcomes) / (b.time - a.time) for a, b in itertools.pairwise(full)]
+    first, last = full[0], full[-1]
     with Reader(path) as reader:
         proposed = reader.proposed()
     return {
@@ -99,24 +110,41 @@ def measure(outcomes: int, capacity: int, settings: SearchRecipe, folder: Path) 
         "population": len(search.islands.of(0)),
         "outcomes per second (median of thousands)": round(statistics.median(rates)),
         "slowest thousand": round(min(rates)),
-        "processor ms per outcome": round(1000 * (full[-1][3] - full[0][3]) / (full[-1][0] - full[0][0]), 3),
+        "processor ms per outcome": round(
+            1000 * (last.processor - first.processor) / (last.outcomes - first.outcomes), 3
+        ),
         "proposals per outcome": round(proposed / outcomes, 2),
-        "memory when the population is full, MB": round(full[0][2] / 2**20, 1),
-        "memory at the end, MB": round(full[-1][2] / 2**20, 1),
-        "outcomes in between": full[-1][0] - full[0][0],
+        "memory when the population is full, MB": round(first.memory / 2**20, 1),
+        "memory at the end, MB": round(last.memory / 2**20, 1),
+        "outcomes in between": last.outcomes - first.outcomes,
+        "at so many outcomes: processor ms of one, MB": growth(watch.marks),
         "journal, MB": round(path.stat().st_size / 2**20, 1),
     }
+
+
+def growth(marks: list[Mark]) -> dict[int, tuple[float, int]]:
+    """What an outcome costs just before there are 10,000 and so on, by the last tenth of them, and the memory then."""
+    found = {}
+    for many in (10**4, 10**5, 10**6):
+        tenth = [mark for mark in marks if 0.9 * many <= mark.outcomes <= many]
+        if len(tenth) > 1 and marks[-1].outcomes >= 0.99 * many:
+            first, last = tenth[0], tenth[-1]
+            cost = 1000 * (last.processor - first.processor) / (last.outcomes - first.outcomes)
+            found[many] = round(cost, 3), last.memory // 2**20
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--outcomes", type=int, default=20_000)
-    outcomes = parser.parse_args().outcomes
+    parser.add_argument("--in-flight", type=int, nargs="+", choices=(1, 8, 64), default=(1, 8, 64))
+    chosen = parser.parse_args()
     print(f"{platform.platform()}, Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}")
     paper = SearchRecipe()
     with tempfile.TemporaryDirectory(dir=".") as folder:
         for capacity, settings in ((1, replace(paper, lag=1)), (8, paper), (64, replace(paper, order="arrival"))):
-            print(json.dumps(measure(outcomes, capacity, settings, Path(folder)), indent=2))
+            if capacity in chosen.in_flight:
+                print(json.dumps(measure(chosen.outcomes, capacity, settings, Path(folder)), indent=2))
 
 
 if __name__ == "__main__":
