@@ -1,7 +1,8 @@
 """What generated kernels call: the operations that Triton has no word for, and the merging of moments.
 
-Tiles have two axes, sizes of one broadcast. Divisions and roots are those of IEEE, so that x / x is 1 and a set of one
-element has no deviation; the compiler's approximations are off by a unit or two in the last place.
+Tiles have two axes, sizes of one broadcast. Where a value must be what it is in eager, x / x = 1 or the mean of one
+element, divisions and roots are rounded as IEEE says; elsewhere, in adjoints and inside sigmoid and tanh, `/` is the
+compiler's, which may be off by two units in the last place and needs fewer registers.
 """
 
 import triton
@@ -44,14 +45,14 @@ def where_larger(g, a, b):
 
 @triton.jit
 def sigmoid(a):
-    return reciprocal(1.0 + tl.exp(-a))
+    return 1.0 / (1.0 + tl.exp(-a))
 
 
 @triton.jit
 def tanh(a):
     """By exp; a series below 1/4, where 1 - exp(-2a) would cancel."""
     e = tl.exp(-2.0 * tl.abs(a))
-    far = tl.div_rn(1.0 - e, 1.0 + e)
+    far = (1.0 - e) / (1.0 + e)
     s = a * a
     near = a * (1.0 + s * (-1.0 / 3.0 + s * (2.0 / 15.0 + s * (-17.0 / 315.0 + s * (62.0 / 2835.0)))))
     return tl.where(tl.abs(a) < 0.25, near, tl.where(a < 0, -far, far))
@@ -75,12 +76,12 @@ def signed_sqrt(a):
 
 @triton.jit
 def log_grad(g, a):
-    return tl.where(a == 0, 0.0, tl.div_rn(g, tl.abs(a) + SIGNED_EPS))
+    return tl.where(a == 0, 0.0, g / (tl.abs(a) + SIGNED_EPS))
 
 
 @triton.jit
 def sqrt_grad(g, root):
-    return tl.where(root == 0, 0.0, tl.div_rn(0.5 * g, tl.abs(root)))
+    return tl.where(root == 0, 0.0, 0.5 * g / tl.abs(root))
 
 
 @triton.jit

@@ -1,6 +1,6 @@
 """Runs a program's kernels on tensors, one after the other."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
@@ -10,21 +10,8 @@ from torch import Tensor
 
 from evonorm.kernels.call import SyncedMoments
 from evonorm.kernels.gpu.modules import LoadedProgram
-from evonorm.kernels.gpu.text import CHANNELS, PASS, KernelText
-from evonorm.kernels.gpu.tiles import (
-    CHANNEL_BLOCK,
-    CHANNELS_LAST,
-    MANY_VALUES,
-    ROW_BLOCK,
-    TILE,
-    TILE_OF_LONG_PASSES,
-    WARPS,
-    Tiling,
-    power_of_two,
-    tile_passes,
-    tile_rows,
-    warps_for,
-)
+from evonorm.kernels.gpu.text import KernelText
+from evonorm.kernels.gpu.tiles import Sizes, Tiling, arrange
 from evonorm.kernels.plan.values import PARAMETERS
 from evonorm.kernels.synced import merge_over_ranks, sum_over_ranks
 
@@ -33,30 +20,16 @@ Kept = tuple[Tensor, Tensor, Tensor]
 """Raw moments of samples and of channels, and the number of elements behind the latter."""
 
 
+def sizes_of(x: Tensor, layout: int, groups: int) -> Sizes:
+    if not x.is_cuda:
+        return Sizes.of(x.shape, layout, groups, INTERPRETED_PROCESSORS, INTERPRETED_TILE)
+    return Sizes.of(x.shape, layout, groups, processors(x.device))
+
+
 @lru_cache
 def processors(device: torch.device) -> int:
     """How many programs run at a time."""
-    if device.type == "cpu":
-        return INTERPRETED_PROCESSORS
     return int(torch.cuda.get_device_properties(device).multi_processor_count)
-
-
-class Sizes:
-    """What kernels must know of one call's shape."""
-
-    def __init__(self, x: Tensor, layout: int, groups: int) -> None:
-        elements, self.channels = x.numel(), x.shape[1]
-        # an empty input, which only exchanges, is an empty batch
-        self.batch = x.shape[0] if elements else 0
-        self.plane = elements // (self.batch * self.channels) if elements else 1
-        self.layout, self.groups, self.device = layout, groups, x.device
-
-    def tiling(self, kernels: Sequence[KernelText]) -> Tiling:
-        """One for all passes in a row, since they leave slices to each other."""
-        values = max((each.full_values for each in kernels), default=0)
-        tile = TILE_OF_LONG_PASSES if values > MANY_VALUES else TILE
-        tile = INTERPRETED_TILE if self.device.type == "cpu" else tile
-        return tile_passes(self.batch, self.channels, self.plane, self.layout, processors(self.device), tile)
 
 
 def launch_forward(
@@ -68,7 +41,7 @@ def launch_forward(
     synced: SyncedMoments | None = None,
 ) -> tuple[Tensor, Kept]:
     """y, and what backward or a report of moments needs."""
-    program, sizes = loaded.program, Sizes(x, layout, groups)
+    program, sizes = loaded.program, sizes_of(x, layout, groups)
     tiling = sizes.tiling(program.forward)
     rows = _row_maker(x)
     y = torch.empty_like(x)
@@ -102,7 +75,7 @@ def launch_backward(
     synced: SyncedMoments | None = None,
 ) -> tuple[Tensor, list[Tensor | None]]:
     """The gradients of x and of (weight, bias, v0, v1); None where the layer does not read one."""
-    program, sizes = loaded.program, Sizes(x, layout, groups)
+    program, sizes = loaded.program, sizes_of(x, layout, groups)
     tiling = sizes.tiling(program.backward)
     rows = _row_maker(x)
     gx = torch.empty_like(x) if program.writes_grad_x else torch.zeros_like(x)
@@ -128,31 +101,10 @@ def launch_backward(
 
 
 def launch(function: Any, kernel: KernelText, tensors: Mapping[str, Tensor], sizes: Sizes, tiling: Tiling) -> None:
-    """One kernel: as many programs as its shape asks for."""
-    numbers = [sizes.batch, sizes.channels, sizes.plane, tiling.splits, tiling.slice, sizes.channels // sizes.groups]
-    if kernel.shape == PASS:
-        programs = sizes.batch * tiling.splits * -(-sizes.channels // tiling.block_c)
-        constants = {
-            "CHANNELS_LAST": sizes.layout == CHANNELS_LAST,
-            "BLOCK_C": tiling.block_c,
-            "BLOCK_P": tiling.block_p,
-        }
-        warps = WARPS
-    elif kernel.shape == CHANNELS:
-        block = min(CHANNEL_BLOCK, power_of_two(sizes.channels))
-        programs, warps = -(-sizes.channels // block), WARPS
-        rows = min(ROW_BLOCK, power_of_two(sizes.batch * tiling.splits))
-        constants = {"BLOCK_ROWS": rows, "BLOCK_C": block}
-    else:
-        spans = tile_rows(sizes.channels, sizes.groups, kernel.ties)
-        programs = sizes.batch * -(-spans.spans // spans.block_spans)
-        numbers += [spans.spans, spans.span]
-        constants = {"BLOCK_SPANS": spans.block_spans, "BLOCK_SPAN": spans.block_span}
-        warps = warps_for(spans.block_spans * spans.block_span)
-    if programs:
-        # without fusion a product is rounded before it is subtracted: t - mean is zero where it is
-        options = {"num_warps": warps, "enable_fp_fusion": False}
-        function[(programs,)](*[tensors[each] for each in kernel.pointers], *numbers, **constants, **options)
+    run = arrange(kernel, sizes, tiling)
+    if run.programs:
+        pointers = [tensors[each] for each in kernel.pointers]
+        function[(run.programs,)](*pointers, *run.numbers, **run.constants, **run.options)
 
 
 def _row_maker(x: Tensor) -> Callable[..., Tensor]:

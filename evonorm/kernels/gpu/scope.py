@@ -150,7 +150,7 @@ class Scope:
         """q = a / b: into a flows h = g / b, into b -h * q."""
         value = self.plan.values[user]
         divisor = value.inputs[1]
-        text = operation(value.op, g, self.value(divisor))
+        text = operation(f"adjoint_{value.op}", g, self.value(divisor))
         h = self.define(("quotient", user), f"h{user}", text, value.kind)
         if position == 0:
             return h

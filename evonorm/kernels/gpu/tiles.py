@@ -1,11 +1,15 @@
 """How much of a tensor a program takes: block sizes, and into how many slices a sample's plane is cut."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+
+from evonorm.kernels.gpu.text import CHANNELS, PASS, KernelText
 
 CHANNELS_FIRST, CHANNELS_LAST = 0, 1
-TILE = 2048  # elements that a program of a pass holds at a time: 16 for each of 128 threads
-TILE_OF_LONG_PASSES = 1024  # where a pass has many values at once, so that they fit into registers
-MANY_VALUES = 12
+TILE = 1024  # elements that a program of a pass holds at a time: 8 for each of 128 threads, 16 bytes of fp16
+TILE_OF_LONG_PASSES = 512  # where a pass has many values at once, so that they fit into registers
+MANY_VALUES = 24
 WARPS = 4
 LINE = 64  # channels side by side, where these lie side by side: 128 bytes of fp16
 ROW_TILE = 512  # numbers that a program of a kernel of rows holds, unless more belong together
@@ -72,3 +76,62 @@ def tile_rows(channels: int, groups: int, ties: frozenset[str]) -> SpanTiling:
 def warps_for(numbers: int) -> int:
     """For a tile of so many numbers that no loop runs over."""
     return min(16, max(1, numbers // 256))
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What kernels must know of a call: its shape, its layout, and the device's number of multiprocessors."""
+
+    batch: int
+    channels: int
+    plane: int
+    layout: int
+    groups: int
+    processors: int
+    tile: int | None = None  # instead of what registers allow
+
+    @staticmethod
+    def of(shape: Sequence[int], layout: int, groups: int, processors: int, tile: int | None = None) -> "Sizes":
+        """An empty input, which only exchanges, is an empty batch."""
+        batch, plane = (shape[0], prod(shape[2:])) if prod(shape) else (0, 1)
+        return Sizes(batch, shape[1], plane, layout, groups, processors, tile)
+
+    def tiling(self, kernels: Sequence[KernelText]) -> Tiling:
+        """One for all passes in a row, since they leave slices to each other."""
+        values = max((each.full_values for each in kernels), default=0)
+        tile = self.tile or (TILE_OF_LONG_PASSES if values > MANY_VALUES else TILE)
+        return tile_passes(self.batch, self.channels, self.plane, self.layout, self.processors, tile)
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """One launch: how many programs, the sizes they are told, what is fixed when they are compiled, their warps."""
+
+    programs: int
+    numbers: tuple[int, ...]
+    constants: dict[str, int]
+    warps: int
+
+    @property
+    def options(self) -> dict[str, int]:
+        """Without fusion a product is rounded before it is subtracted: t - mean is zero where it is."""
+        return {"num_warps": self.warps, "enable_fp_fusion": False}
+
+
+def arrange(kernel: KernelText, sizes: Sizes, tiling: Tiling) -> Arrangement:
+    """As many programs as the kernel's shape asks for."""
+    channels, own_group = sizes.channels, sizes.channels // sizes.groups
+    numbers = (sizes.batch, channels, sizes.plane, tiling.splits, tiling.slice, own_group)
+    if kernel.shape == PASS:
+        programs = sizes.batch * tiling.splits * -(-channels // tiling.block_c)
+        last = int(sizes.layout == CHANNELS_LAST)
+        constants = {"CHANNELS_LAST": last, "BLOCK_C": tiling.block_c, "BLOCK_P": tiling.block_p}
+        return Arrangement(programs, numbers, constants, WARPS)
+    if kernel.shape == CHANNELS:
+        block = min(CHANNEL_BLOCK, power_of_two(channels))
+        rows = min(ROW_BLOCK, power_of_two(sizes.batch * tiling.splits))
+        return Arrangement(-(-channels // block), numbers, {"BLOCK_ROWS": rows, "BLOCK_C": block}, WARPS)
+    spans = tile_rows(channels, sizes.groups, kernel.ties)
+    programs = sizes.batch * -(-spans.spans // spans.block_spans)
+    constants = {"BLOCK_SPANS": spans.block_spans, "BLOCK_SPAN": spans.block_span}
+    return Arrangement(programs, (*numbers, spans.spans, spans.span), constants, warps_for(prod(constants.values())))
