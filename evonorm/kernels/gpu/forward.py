@@ -1,4 +1,4 @@
-"""The kernels of forward: passes that find moments or write y, and between them kernels that merge what passes found."""
+"""The kernels of forward: passes that find moments or write y, and in between those that merge what passes found."""
 
 from evonorm.kernels.gpu.rows import RawRow, Rows, quantities_of
 from evonorm.kernels.gpu.scope import Scope
@@ -183,4 +183,3 @@ def find_moments_of_rows(scope: Scope, source: int, quantities: tuple[str, ...])
         scope.each.append(f"{scope.sum(f'sum{source}')} += total({t} * size, present, 0)")
     if "square" in quantities:
         scope.each.append(f"{scope.sum(f'square{source}')} += total({t} * {t} * size, present, 0)")
-

@@ -1,15 +1,16 @@
 """Runs a program's kernels on tensors, one after the other."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from evonorm.kernels.call import SyncedMoments
-from evonorm.kernels.gpu.modules import LoadedProgram
+from evonorm.kernels.gpu.program import Program
 from evonorm.kernels.gpu.text import KernelText
 from evonorm.kernels.gpu.tiles import Sizes, Tiling, arrange
 from evonorm.kernels.plan.values import PARAMETERS
@@ -20,10 +21,19 @@ Kept = tuple[Tensor, Tensor, Tensor]
 """Raw moments of samples and of channels, and the number of elements behind the latter."""
 
 
-def sizes_of(x: Tensor, layout: int, groups: int) -> Sizes:
-    if not x.is_cuda:
+class Loaded(Protocol):
+    """A program, and its kernels as functions that Triton launches."""
+
+    program: Program
+    kernels: dict[str, Any]
+
+
+def sizes_of(x: Tensor, layout: int, groups: int, device: torch.device | None = None) -> Sizes:
+    """The sizes of a call on x's device, or on another one."""
+    device = device or x.device
+    if device.type != "cuda":
         return Sizes.of(x.shape, layout, groups, INTERPRETED_PROCESSORS, INTERPRETED_TILE)
-    return Sizes.of(x.shape, layout, groups, processors(x.device))
+    return Sizes.of(x.shape, layout, groups, processors(device))
 
 
 @lru_cache
@@ -33,7 +43,7 @@ def processors(device: torch.device) -> int:
 
 
 def launch_forward(
-    loaded: LoadedProgram,
+    loaded: Loaded,
     x: Tensor,
     vectors: Mapping[str, Tensor],
     layout: int,
@@ -65,7 +75,7 @@ def launch_forward(
 
 
 def launch_backward(
-    loaded: LoadedProgram,
+    loaded: Loaded,
     x: Tensor,
     gy: Tensor,
     kept: Kept,
@@ -112,13 +122,11 @@ def _row_maker(x: Tensor) -> Callable[..., Tensor]:
 
 
 def on_device(x: Tensor) -> AbstractContextManager[Any]:
-    """Triton launches on the current device, which x need not be on."""
-    return torch.cuda.device(x.device) if x.is_cuda else nullcontext()
+    """Triton launches on the current device, which x need not be on. Its interpreter is numpy, and warns of masked NaN."""
+    return torch.cuda.device(x.device) if x.is_cuda else np.errstate(all="ignore")
 
 
-def exchange_moments(
-    kept: Tensor, count: Tensor, exchange: tuple[tuple[int, ...], ...], synced: SyncedMoments
-) -> None:
+def exchange_moments(kept: Tensor, count: Tensor, exchange: tuple[tuple[int, ...], ...], synced: SyncedMoments) -> None:
     """This rank's raw moments become those of all ranks, in place. A mean of squares merges as a mean does."""
     nothing = torch.zeros_like(kept[0])
     pairs = [(kept[each[0]], kept[each[1]] if len(each) == 2 else nothing) for each in exchange]

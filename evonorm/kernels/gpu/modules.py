@@ -31,14 +31,6 @@ def interprets() -> bool:
     return os.environ.get("TRITON_INTERPRET") == "1" and find_triton()[0] is not None
 
 
-class LoadedProgram:
-    """A program with its kernels as functions that Triton can launch."""
-
-    def __init__(self, program: Program, name: str) -> None:
-        self.program = program
-        self.kernels = load_kernels(program, name)
-
-
 def load_kernels(program: Program, name: str) -> dict[str, Any]:
     """The functions of the program's text, by name. Triton reads a function's source, which `linecache` then has."""
     text = program.text

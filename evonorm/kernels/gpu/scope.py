@@ -105,7 +105,7 @@ class Scope:
         return self.define(number, f"t{number}", f"tl.sqrt_rn({raw} + {self.plan.eps!r})", value.kind)
 
     def adjoint(self, number: int) -> str:
-        """What flows into a small value; the whole set's for a moment. From this kernel, or as an earlier one left it."""
+        """What flows into a small value, or into the whole set of a moment; as this or an earlier kernel found it."""
         if ("adjoint", number) in self.names:
             return self.names["adjoint", number]
         kind = self.plan.values[number].kind

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import prod
 
 from evonorm.kernels.gpu.text import CHANNELS, PASS, KernelText
+from evonorm.kernels.tensors import CHANNELS_LAST
 
-CHANNELS_FIRST, CHANNELS_LAST = 0, 1
 TILE = 1024  # elements that a program of a pass holds at a time: 8 for each of 128 threads, 16 bytes of fp16
 TILE_OF_LONG_PASSES = 512  # where a pass has many values at once, so that they fit into registers
 MANY_VALUES = 24
