@@ -20,9 +20,10 @@ from torch import Tensor
 
 from benchmarks.layer_runs import LARGE
 from evonorm.kernels.cpu.library import prepared_layer
-from evonorm.kernels.cpu.native import CHANNELS_LAST, DTYPES
+from evonorm.kernels.cpu.native import DTYPES
 from evonorm.kernels.cpu.planner import program_of
 from evonorm.kernels.cpu.program import REGISTER_GY, REGISTER_X, Phase
+from evonorm.kernels.tensors import CHANNELS_LAST
 from evonorm.layers import NormAct, create_layer
 from evonorm.runner.layer_timing import tensors
 from evonorm.runner.timing import alternate, milliseconds

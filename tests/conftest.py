@@ -5,6 +5,7 @@ import pytest
 import torch
 
 _STATE = tempfile.TemporaryDirectory(prefix="evonorm-tests-")
+os.environ["TRITON_INTERPRET"] = "1"  # no GPU is needed; Triton reads it when it is imported, by whomever
 os.environ["XDG_STATE_HOME"] = _STATE.name  # what is remembered of these runs is not the user's; children inherit it
 
 

@@ -1,6 +1,7 @@
 """Which kernel runs a call: the first of an ordered list that takes it. Plain torch is the last and takes every call.
 
-`EVONORM_KERNEL` forces one: `eager`, `native` (an error where it cannot run) or `compile` (torch.compile of eager).
+`EVONORM_KERNEL` forces one: `eager`, `native` or `triton` (an error where it cannot run), `compile` (torch.compile of
+eager), or `inductor`: as ever, but what torch compiles is plain torch, for Inductor to fuse, and not our operators.
 """
 
 import os
@@ -13,6 +14,8 @@ from evonorm.kernels.call import Kernel, LayerCall, Result
 from evonorm.kernels.cpu.custom_op import refuses_operator, run_operator
 from evonorm.kernels.cpu.native import refuses_native, run_native
 from evonorm.kernels.eager import run_eager
+from evonorm.kernels.gpu.layer import refuses_forced_triton, refuses_triton, run_triton
+from evonorm.kernels.gpu.operator import refuses_forced_triton_operator, refuses_triton_operator, run_triton_operator
 from evonorm.kernels.lean import refuses_lean, run_lean
 
 
@@ -28,13 +31,19 @@ def takes_every_call(call: LayerCall) -> None:  # noqa: ARG001
 
 NATIVE = Kernel("native", refuses_native, run_native)
 OPERATOR = Kernel("operator", refuses_operator, run_operator)  # the native library as torch.compile sees it
+TRITON = Kernel("triton", refuses_triton, run_triton)
+TRITON_OPERATOR = Kernel("triton operator", refuses_triton_operator, run_triton_operator)
+FORCED_TRITON = Kernel("triton", refuses_forced_triton, run_triton)  # also in the interpreter, which is for tests
+FORCED_TRITON_OPERATOR = Kernel("triton operator", refuses_forced_triton_operator, run_triton_operator)
 LEAN = Kernel("lean", refuses_lean, run_lean)  # what exporters see
 EAGER = Kernel("eager", takes_every_call, run_eager)
 COMPILE = Kernel("compile", takes_every_call, lambda call: compiled_eager()(call))
 KERNELS: dict[str | None, tuple[Kernel, ...]] = {  # by EVONORM_KERNEL, in the order in which they are asked
-    None: (NATIVE, OPERATOR, LEAN, EAGER),
+    None: (NATIVE, OPERATOR, TRITON, TRITON_OPERATOR, LEAN, EAGER),
     "eager": (EAGER,),
     "native": (NATIVE, OPERATOR),
+    "triton": (FORCED_TRITON, FORCED_TRITON_OPERATOR),
+    "inductor": (NATIVE, TRITON, LEAN, EAGER),
     "compile": (COMPILE,),
 }
 

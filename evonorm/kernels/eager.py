@@ -5,7 +5,7 @@ differentiable. Values that do not vary over an axis stay of size one there and 
 shape-preserving definition, since every element would be repeated equally often.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -44,6 +44,15 @@ def run_eager(call: LayerCall) -> Result:
     if y.shape != wide.shape:
         y = y + torch.zeros_like(wide)  # an output that is constant over some axes still fills the input's shape
     return y.reshape(x.shape).to(x.dtype), tuple(batch)
+
+
+def eager_gradients(call: LayerCall, wanted: Sequence[bool], gy: Tensor) -> list[Tensor | None]:
+    """The same gradients through torch's own operations, differentiable once more."""
+    y, _ = run_eager(call)
+    inputs = (call.x, call.weight, call.bias, call.v0, call.v1)
+    asked = [each for each, want in zip(inputs, wanted, strict=True) if want and each is not None]
+    found = iter(torch.autograd.grad(y, asked, gy, create_graph=True, allow_unused=True))
+    return [next(found) if want and each is not None else None for each, want in zip(inputs, wanted, strict=True)]
 
 
 def per_channel(vector: Tensor, x: Tensor) -> Tensor:

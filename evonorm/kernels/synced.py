@@ -35,6 +35,12 @@ def merge_over_ranks(row: Tensor, width: int, group: "ProcessGroup | None") -> T
     return torch.cat([counts.sum(0), torch.stack([mean, variance], 1).flatten()])
 
 
+def sum_over_ranks(numbers: Tensor, group: "ProcessGroup | None") -> Tensor:
+    """The sum of what all ranks bring, in place."""
+    distributed.all_reduce(numbers, group=group)
+    return numbers
+
+
 class SumOverRanks(torch.autograd.Function):
     """The sum of a tensor over the ranks. What flows back is summed likewise: every rank's loss depends on it."""
 

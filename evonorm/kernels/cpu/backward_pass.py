@@ -7,6 +7,7 @@ from evonorm.kernels.cpu.fuse import fuse
 from evonorm.kernels.cpu.program import Mode, Pass
 from evonorm.kernels.cpu.tiles import GY, OUT, Symbol, SymbolicInstruction, accumulator_symbol, allocate, slot_symbol
 from evonorm.kernels.plan.adjoints import ADJOINTS, DIVISIONS, divisor_adjoint
+from evonorm.kernels.plan.flows import summed_uses, with_full_users
 from evonorm.kernels.plan.levels import Level
 
 if TYPE_CHECKING:
@@ -27,13 +28,7 @@ class BackwardPass:
     def build(self) -> Pass | None:
         """The pass, or None if nothing completes here."""
         backward = self.backward
-        self.reduced = {
-            (number, position)
-            for number, level in backward.levels.items()
-            if level == self.level and self.plan.is_full(number)
-            for position, i in enumerate(self.plan.values[number].inputs)
-            if not self.plan.is_full(i) and i in backward.levels
-        }
+        self.reduced = summed_uses(self.plan, self.level)
         if not self.reduced and (self.plan.x is None or backward.levels.get(self.plan.x) != self.level):
             return None
         self.now = [use for use in backward.pending if backward.levels[use[0]] <= self.level]
@@ -50,14 +45,8 @@ class BackwardPass:
 
     def _required(self) -> set[int]:
         """Full values whose adjoint is needed here: with all full users, up to the output."""
-        required: set[int] = set()
-        stack = [number for number, _ in self.reduced] + [user for user, _ in self.now if self.plan.is_full(user)]
-        while stack:
-            number = stack.pop()
-            if number not in required:
-                required.add(number)
-                stack += [user for user, _ in self.plan.users[number] if self.plan.is_full(user)]
-        return required
+        starts = [number for number, _ in self.reduced] + [user for user, _ in self.now if self.plan.is_full(user)]
+        return with_full_users(self.plan, starts)
 
     def _flow_into(self, number: int) -> None:
         for user, _ in self.plan.users[number]:

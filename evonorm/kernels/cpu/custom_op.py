@@ -12,13 +12,8 @@ from torch import Tensor
 from evonorm.graph import Graph
 from evonorm.kernels.call import LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
 from evonorm.kernels.cpu.library import PITCH, PreparedLayer, prepare_layer, why_not_native
-from evonorm.kernels.cpu.native import (
-    dense_layout,
-    launch_backward,
-    launch_forward,
-    like_layout,
-    unfit,
-)
+from evonorm.kernels.cpu.native import launch_backward, launch_forward, unfit
+from evonorm.kernels.tensors import dense_layout, like_layout
 
 
 @lru_cache(maxsize=1024)

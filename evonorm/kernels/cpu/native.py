@@ -5,48 +5,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 from torch.profiler import record_function
 
-from evonorm.kernels.call import THIS_BATCH, LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
+from evonorm.kernels.call import THIS_BATCH, LayerCall, MovingMoments, Result, SyncedMoments
 from evonorm.kernels.cpu.library import PITCH, PreparedLayer, prepared_layer, why_not_native
-from evonorm.kernels.eager import run_eager
-from evonorm.kernels.plan.values import PARAMETERS
+from evonorm.kernels.eager import eager_gradients
 from evonorm.kernels.synced import Exchange
+from evonorm.kernels.tensors import dense_layout, like_layout, read_vectors, transformed, watched
 
 DTYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
-PLAIN = (Tensor, torch.nn.Parameter)
-# torch.jit.trace, the old ONNX exporter and make_fx would keep uninitialised memory in the layer's place; fake and
-# distributed tensors have no memory of their own at all.
-WATCHED = "something traces or stands in for these tensors and would not see what the kernel writes"
-CHANNELS_FIRST, CHANNELS_LAST = 0, 1
-LAST_FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
-
-
-def dense_layout(x: Tensor) -> tuple[Tensor, int]:
-    """x as it lies if it is dense, else a dense copy; and which of the two layouts it has.
-
-    A tensor whose negation is only noted (torch's neg bit) is negated first: the library reads memory.
-    """
-    x = x.resolve_neg()
-    if x.is_contiguous():
-        return x, CHANNELS_FIRST
-    last = LAST_FORMATS.get(x.ndim)
-    if last is None:
-        return x.contiguous(), CHANNELS_FIRST
-    if x.is_contiguous(memory_format=last):
-        return x, CHANNELS_LAST
-    if x.stride(1) == 1:  # cut from a channels-last tensor
-        return x.contiguous(memory_format=last), CHANNELS_LAST
-    return x.contiguous(), CHANNELS_FIRST
-
-
-def like_layout(gy: Tensor, layout: int) -> Tensor:
-    """gy in the layout of x: autograd may bring it expanded or in the other one."""
-    gy = gy.resolve_neg()
-    if layout == CHANNELS_FIRST:
-        return gy.contiguous()
-    return gy.contiguous(memory_format=LAST_FORMATS[gy.ndim])
 
 
 def sizes(x: Tensor) -> tuple[int, int, int]:
@@ -171,15 +138,6 @@ class FusedLayer(torch.autograd.Function):
         return (grad_x, *gradients, *[None] * 6)
 
 
-def eager_gradients(call: LayerCall, wanted: Sequence[bool], gy: Tensor) -> list[Tensor | None]:
-    """The same gradients through torch's own operations, differentiable once more."""
-    y, _ = run_eager(call)
-    inputs = (call.x, call.weight, call.bias, call.v0, call.v1)
-    asked = [each for each, want in zip(inputs, wanted, strict=True) if want and each is not None]
-    found = iter(torch.autograd.grad(y, asked, gy, create_graph=True, allow_unused=True))
-    return [next(found) if want and each is not None else None for each, want in zip(inputs, wanted, strict=True)]
-
-
 def refuses_native(call: LayerCall) -> str | None:
     """Takes plain CPU tensors that nobody watches, of graphs within the library's limits."""
     if torch.compiler.is_compiling():
@@ -187,11 +145,9 @@ def refuses_native(call: LayerCall) -> str | None:
     reason = unfit(call)
     if reason is not None:
         return reason
-    if torch._C._get_tracing_state() is not None or torch._C._len_torch_dispatch_stack() > 0:
-        return WATCHED
-    for each in call[1:6]:  # x and the parameters
-        if each is not None and type(each) not in PLAIN:
-            return WATCHED
+    reason = watched(call)
+    if reason is not None:
+        return reason
     return why_not_native() if prepared_layer(call) is None else None
 
 
@@ -205,18 +161,14 @@ def unfit(call: LayerCall) -> str | None:
     for each in call[2:6]:  # the parameters
         if each is not None and not each.is_cpu:
             return f"it runs on a CPU, and a parameter is on {each.device}"
-    if torch._C._are_functorch_transforms_active():
-        return "a functional transform (torch.func) is active"
-    if forward_ad._current_level >= 0:
-        return "forward-mode differentiation is active"
-    return None
+    return transformed()
 
 
 def run_native(call: LayerCall) -> Result:
     """The call in the library, for a dense or strided tensor."""
     layer = prepared_layer(call)
     assert layer is not None
-    weight, bias, v0, v1, *moving = vectors = read_vectors(layer, call)
+    weight, bias, v0, v1, *moving = vectors = read_vectors(call, layer.training, layer.parameters)
     x, layout = dense_layout(call.x)
     exchange = exchange_of(call)
     if torch.is_grad_enabled() and (
@@ -247,23 +199,3 @@ def exchange_of(call: LayerCall) -> Exchange | None:
     if not isinstance(call.moments, SyncedMoments):
         return None
     return Exchange(call.moments, (call.x.shape[1] + PITCH - 1) // PITCH * PITCH)
-
-
-def read_vectors(layer: PreparedLayer, call: LayerCall) -> list[Tensor | None]:
-    """(weight, bias, v0, v1, moving ...) as the library reads them: raw memory, which must be there and fit."""
-    channels = call.x.shape[1]
-    vectors: list[Tensor | None] = [call.weight, call.bias, call.v0, call.v1]
-    if not layer.training:
-        vectors += call.moving
-    for i, vector in enumerate(vectors):
-        if vector is None:
-            continue
-        if vector.ndim != 1 or vector.numel() != channels:
-            check_shapes(call)
-        if vector.dtype != torch.float32 or not vector.is_contiguous() or vector.is_neg():
-            vectors[i] = vector.float().resolve_neg().contiguous()
-    for i in layer.parameters:
-        if i >= len(vectors) or vectors[i] is None:
-            name = PARAMETERS[i] if i < len(PARAMETERS) else f"moving[{i - len(PARAMETERS)}]"
-            raise ValueError(f"the layer {layer.graph} reads {name}, but it was not given.")
-    return vectors
