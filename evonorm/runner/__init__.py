@@ -2,6 +2,7 @@
 
 Read `run_search.py` first, then `driver.py`, the loop of a search. `recipe.py` is a whole run as one TOML file
 (`recipe_file.py` finds and changes it, `settings.py` reads tables into dataclasses, `budget.py` bounds it).
+`own_search.py` is the same from Python, for any function of a layer (`objective.py`), or to be asked and told.
 `evaluation_task.py` is what a worker runs for a candidate, `trust.py` asks whose code that is, `references.py` what
 named layers took, `surroundings.py` where a result comes from, `handshake.py` whether another machine may work for us.
 `evaluate_layer.py` judges a person's idea, `judge.py` the best families of a search under fresh seeds; `verdicts.py`
@@ -56,9 +57,14 @@ from evonorm.runner.judge import power_table as power_table
 from evonorm.runner.judge import seconds_of_one as seconds_of_one
 from evonorm.runner.known_layers import KNOWN_LAYERS as KNOWN_LAYERS
 from evonorm.runner.known_layers import mutant_of_known as mutant_of_known
+from evonorm.runner.layer_timing import TIME as TIME
 from evonorm.runner.layer_timing import Timed as Timed
 from evonorm.runner.layer_timing import bench_layers as bench_layers
 from evonorm.runner.layer_timing import bench_model as bench_model
+from evonorm.runner.layer_timing import priced_front as priced_front
+from evonorm.runner.objective import LayerTrial as LayerTrial
+from evonorm.runner.own_search import LayerSearch as LayerSearch
+from evonorm.runner.own_search import find_layers as find_layers
 from evonorm.runner.rank_correlation import correlate as correlate
 from evonorm.runner.rank_correlation import spearman as spearman
 from evonorm.runner.recipe import Recipe as Recipe

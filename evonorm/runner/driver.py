@@ -111,19 +111,22 @@ class Driver:
 
     def run(self) -> str:
         reports: list[Report] = []
-        while True:
-            with self.journal.transaction():
-                for report in reports:
-                    self._hear(report)
-                self._ask()
-            if self.broken:
-                raise ValueError(self.broken)
-            self._hand_out()
-            if self.display:
-                self.display.show(self)
-            if ended := self._ended():
-                return ended
+        while not (ended := self.turn(reports)):
             reports = self.workers.wait(self._patience())
+        return ended
+
+    def turn(self, reports: list[Report]) -> str | None:
+        """Takes in what workers report and hands out what comes next; why the session ends, once it does."""
+        with self.journal.transaction():
+            for report in reports:
+                self._hear(report)
+            self._ask()
+        if self.broken:
+            raise ValueError(self.broken)
+        self._hand_out()
+        if self.display:
+            self.display.show(self)
+        return self._ended()
 
     def thrown_away(self) -> dict[str, float]:
         """What a session that ends now leaves unfinished: how many evaluations, and the worker seconds in them."""
@@ -191,6 +194,7 @@ class Driver:
 
     def _arguments(self, proposal: Proposal) -> dict[str, Any]:
         return {
+            "number": proposal.index,
             "layer": proposal.name or proposal.graph.encode(),
             "named": proposal.name is not None,
             "seed": proposal.seed,
