@@ -47,7 +47,7 @@ class Priced:
 
 
 def cost_front(functions: Sequence[Ranked], cost: Callable[[Graph], float]) -> list[Priced]:
-    """The functions that none is both cheaper and better than, from the cheapest up: each costs more and scores more."""
+    """The functions that none is both cheaper and better than, from the cheapest up: each step up scores more."""
     priced = sorted((Priced(each, cost(each.graph)) for each in functions), key=lambda p: (p.cost, -p.ranked.average))
     front: list[Priced] = []
     for each in priced:

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter, deque
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evonorm.journal import (
@@ -13,10 +14,11 @@ from evonorm.journal import (
     Journal,
     Origin,
     Outcome,
+    Progress,
     Proposal,
     Reader,
     Scores,
-    StageKey,
+    progress_from_json,
 )
 from evonorm.runner.budget import Budget
 from evonorm.runner.evaluation_task import outcome_of
@@ -32,6 +34,16 @@ FROM_OUTSIDE = {  # reasons that need not be the candidate's, in words; its time
     "memory": "failed (memory), which another session may not",
 }
 ASKED_AT_ONCE = 500  # proposals per transaction, for when next to all are turned down at once
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a candidate is: what its worker said last and when, and when this stage and its first step began."""
+
+    progress: Progress
+    told: float
+    since: float
+    first: float | None  # None before any step
 
 
 class Display(Protocol):
@@ -79,7 +91,7 @@ class Driver:
         self.left_at_start = self.left()
         self.verdicts: Counter[CandidateVerdict] = Counter()
         self.in_flight: dict[int, Proposal] = {}
-        self.stages: dict[int, StageKey] = {}  # what those in flight are at
+        self.at: dict[int, At] = {}  # where those in flight are
         self.begun: dict[int, float] = {}  # when they were handed out
         self.backlog: deque[Proposal] = deque()
         self.attempts: Counter[int] = Counter()
@@ -205,12 +217,12 @@ class Driver:
     def _hear(self, report: Report) -> None:
         if isinstance(report, WorkerNote):
             if report.kind == "stage":
-                self.stages[report.details["task"]] = StageKey.from_json(report.details["stage"])
+                self._note_stage(report)
             else:
                 self.journal.add_event(report.kind, report.details)
             return
         proposal = self.in_flight.pop(report.task)
-        self.stages.pop(report.task, None)
+        self.at.pop(report.task, None)
         self.begun.pop(report.task, None)
         outcome = self._outcome(report)
         if isinstance(outcome, Failed):
@@ -220,6 +232,19 @@ class Driver:
         self._settle(proposal, outcome)
         if proposal.name and self.cache:
             self.cache.keep(proposal, outcome)
+
+    def overhear(self, note: WorkerNote) -> None:
+        """How far a worker is that computes in this very process, from inside of its evaluation."""
+        self._note_stage(note)
+        if self.display:
+            self.display.show(self)
+
+    def _note_stage(self, note: WorkerNote) -> None:
+        task, progress, now = note.details["task"], progress_from_json(note.details["stage"]), time.monotonic()
+        before = self.at.get(task)
+        since = before.since if before and before.progress.key == progress.key else now
+        first = before.first if before and before.first is not None else (now if progress.step else None)
+        self.at[task] = At(progress, now, since, first)
 
     def _outcome(self, report: Finished | Broken) -> Outcome:
         """What a worker's report amounts to; scores on other anchors than the others' are garbage."""

@@ -26,6 +26,7 @@ from evonorm.runner.objective import (
     give,
     trial_from,
 )
+from evonorm.runner.plain_display import Printed
 from evonorm.runner.recipe import Recipe, load_recipe
 from evonorm.runner.run_search import (
     SILENCE,
@@ -61,7 +62,7 @@ def find_layers(
     search: Mapping[str, Any] | None = None,
     threads: int = 1,
     runs: str | Path = "runs",
-    audience: Audience = SILENCE,
+    audience: Audience | None = None,
 ) -> list[Ranked]:
     """Searches for the layer with which your function returns the most; returns the ten best, as `evonorm top` does.
 
@@ -82,7 +83,7 @@ def find_layers(
         search: changes to the [search] table of the recipe `laptop`, e.g. {"batch_ops": False, "depth_check": False}.
         threads: of torch, in each evaluation.
         runs: the folder of all runs.
-        audience: who is told how it goes.
+        audience: who is told how it goes; by default lines on standard error.
 
     Raises ValueError where the run of this name is another search, or where a reference cannot be judged.
 
@@ -99,7 +100,7 @@ def find_layers(
         check_importable(objective)
     table = ObjectiveRecipe(give(objective), float(worst), float(best), threads)
     recipe = objective_recipe(table, seed, references, cost, search, who)
-    folder, budget = RunFolder(Path(runs), name), Budget(minutes, candidates)
+    folder, budget, audience = RunFolder(Path(runs), name), Budget(minutes, candidates), audience or Printed()
     if folder.journal.exists():
         check_same_search(folder, recipe)
         resume_search(folder, budget, audience, workers=who, trusted=True)

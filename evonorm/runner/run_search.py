@@ -37,7 +37,7 @@ from evonorm.runner.settings import settings_to_table
 from evonorm.runner.surroundings import surroundings
 from evonorm.runner.trust import check_recipe_file, check_trusted, trust
 from evonorm.search import Search
-from evonorm.workers import WorkerRecipe, Workers, create_workers, end_leftovers, process_start_time
+from evonorm.workers import InlineWorkers, WorkerRecipe, Workers, create_workers, end_leftovers, process_start_time
 
 SILENCE = Silence()
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -230,6 +230,8 @@ def open_session(
         cached = recipe.evaluate != OBJECTIVE_TASK
         cache = ReferenceCache(folder.reference_cache, recipe, here) if cached else None
         driver = Driver(recipe, search, journal, workers, budget, cache, display)
+        if isinstance(workers, InlineWorkers):
+            workers.listener = driver.overhear
         driver.take_up(pending, reader.verdicts(), reader.best_by_anchor(), settled(reader.references()))
         yield driver
 
