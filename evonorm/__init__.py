@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from evonorm.models import register_anchor as register_anchor
     from evonorm.models import register_model as register_model
     from evonorm.report import Run as Run
+    from evonorm.runner import LayerSearch as LayerSearch
+    from evonorm.runner import LayerTrial as LayerTrial
+    from evonorm.runner import find_layers as find_layers
     from evonorm.training import register_task as register_task
 
 __version__ = "0.2.0"
@@ -62,6 +65,7 @@ _ROOMS = {
     "data": ("register_data",),
     "models": ("create_model", "model_names", "register_anchor", "register_model"),
     "report": ("Run",),
+    "runner": ("LayerSearch", "LayerTrial", "find_layers"),
     "training": ("register_task",),
 }
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}

@@ -11,8 +11,8 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
-def run(path):
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, cwd=ROOT, check=False)
+def run(path, cwd=ROOT):
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, cwd=cwd, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -47,3 +47,12 @@ def test_a_calibrated_net_keeps_what_it_had_learned():
     assert old > 90
     assert naive < old - 15
     assert min(calibrated, taught) > old - 5
+
+
+@pytest.mark.slow
+def test_a_search_of_ones_own_finds_something_and_goes_on(tmp_path):
+    first = run(ROOT / "examples" / "own_search.py", tmp_path)
+    right = [float(share) for share in re.findall(r"([\d.]+) % right", first)]
+    assert len(right) == 3
+    assert right[0] > 35, "chance is 25"
+    assert run(ROOT / "examples" / "own_search.py", tmp_path) == first

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from evonorm.cli.candidate_page import candidate_page
-from evonorm.cli.leaderboard import candidate_json, leaderboard_text, row_json
+from evonorm.cli.leaderboard import candidate_json, front_text, leaderboard_text, row_json
 from evonorm.cli.run_status import run_status
 from evonorm.cli.search_display import Terminal
 from evonorm.cli.worker_options import Address, Insecure, WorkersOption, chosen_workers
@@ -34,9 +34,11 @@ from evonorm.journal import (
     verdict_words,
 )
 from evonorm.runner import (
+    TIME,
     Budget,
     all_changes,
     load_recipe,
+    priced_front,
     resume_search,
     retry_candidates,
     start_search,
@@ -169,22 +171,28 @@ def top(
     name: Name,
     number: Annotated[int, typer.Option("-n", min=1, help="how many")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="for programs")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="formulas as they were found, not simplified")] = False,
+    front: Annotated[str | None, typer.Option(help="the best at each cost: nodes, instructions or time")] = None,
     runs: Runs = Path("runs"),
 ) -> None:
     """The best layers of a run beside its references: each function once, by its mean over n runs.
 
     Example: evonorm top first -n 5
+
+    Example: evonorm top first --front nodes
     """
     with RunFolder(runs, name).checked_reader() as reader:
-        rows, references = leaderboard(reader, number), reader.references()
-    if as_json:
+        rows, references = leaderboard(reader, number if front in (None, TIME) else None), reader.references()
+    if front is not None:
+        console.print(front_text(*priced_front(rows, front), raw), highlight=False, soft_wrap=True)
+    elif as_json:
         found = {
             "top": [row_json(row) for row in rows],
             "references": [*map(candidate_json, references)],
         }
         typer.echo(json.dumps(found, indent=2))
     else:
-        console.print(leaderboard_text(rows, references), highlight=False, soft_wrap=True)
+        console.print(leaderboard_text(rows, references, raw), highlight=False, soft_wrap=True)
 
 
 def show(name: Name, candidate: Index, runs: Runs = Path("runs")) -> None:

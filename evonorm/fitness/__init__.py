@@ -5,10 +5,14 @@ reject, `recipe.py` has everything that can be chosen, `stage_log.py` what a sto
 `anchor_task.py` trains an anchor for its own sake. Not the paper's: `search_screen.py` is what a search asks in the
 driver before anything trains. `free_checks.py` turns hopeless graphs down, `bend.py` and `depth_signal.py` those that a
 deep net has no use for; `ladder.py` turns the rest down as cheaply as it can. `families.py` tells which layers are one
-idea.
+idea, `costs.py` what a layer costs whoever uses it.
 """
 
 from evonorm.fitness.anchor_task import AnchorSettings as AnchorSettings
+from evonorm.fitness.costs import COSTS as COSTS
+from evonorm.fitness.costs import Priced as Priced
+from evonorm.fitness.costs import cost_front as cost_front
+from evonorm.fitness.costs import cost_named as cost_named
 from evonorm.fitness.depth_signal import LARGEST_GROWTH as LARGEST_GROWTH
 from evonorm.fitness.depth_signal import LARGEST_LIKENESS as LARGEST_LIKENESS
 from evonorm.fitness.depth_signal import DepthSignal as DepthSignal

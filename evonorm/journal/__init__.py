@@ -17,6 +17,7 @@ from evonorm.journal.family import ancestry as ancestry
 from evonorm.journal.family import children as children
 from evonorm.journal.family import count_children as count_children
 from evonorm.journal.family import founders as founders
+from evonorm.journal.family import plain_formula as plain_formula
 from evonorm.journal.family import readable as readable
 from evonorm.journal.hosts import Hosts as Hosts
 from evonorm.journal.hosts import NodeRow as NodeRow
@@ -51,6 +52,7 @@ from evonorm.journal.progress import Progress as Progress
 from evonorm.journal.progress import Watcher as Watcher
 from evonorm.journal.progress import progress_from_json as progress_from_json
 from evonorm.journal.proposals import Proposal as Proposal
+from evonorm.journal.ranking import Noise as Noise
 from evonorm.journal.ranking import Ranked as Ranked
 from evonorm.journal.ranking import Ranking as Ranking
 from evonorm.journal.ranking import leaderboard as leaderboard

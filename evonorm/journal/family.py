@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evonorm.graph import Graph
+from evonorm.graph import Graph, simplify
 from evonorm.journal.reader import Reader
 from evonorm.journal.schema import PARENT
 from evonorm.journal.words import CandidateVerdict, Kind
@@ -72,9 +72,18 @@ def readable(graph: Graph) -> str:
         return graph.encode()
 
 
+@functools.lru_cache(10_000)  # a live page asks for the same ones again and again
+def plain_formula(graph: Graph) -> str:
+    """The formula for people: simplified where that makes it shorter. What runs is always the graph itself."""
+    try:
+        return min(str(graph), str(simplify(graph)), key=len)
+    except ValueError:
+        return readable(graph)
+
+
 @functools.lru_cache(2000)  # a live page meets the same ancestors again and again
 def _formula_of(text: str) -> str:
-    return readable(Graph.decode(text))
+    return plain_formula(Graph.decode(text))
 
 
 def _relative(

@@ -31,5 +31,10 @@ Watcher = Callable[[Progress], None]
 
 
 def progress_from_json(data: Mapping[str, Any]) -> Progress:
-    """The inverse of `to_json`."""
-    return Progress(data["name"], data["anchor"], data["step"], data["steps"], rung=data["rung"])
+    """The inverse of `to_json`; an announcement of somebody's own need not say more than a name."""
+    key = StageKey.from_json(data)
+    return Progress(key.name, key.anchor, _count(data.get("step")), _count(data.get("steps")), rung=key.rung)
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and value > 0 else 0

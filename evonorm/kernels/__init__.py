@@ -19,6 +19,7 @@ from evonorm.kernels.choose import kernel_for as kernel_for
 from evonorm.kernels.choose import run_layer as run_layer
 from evonorm.kernels.choose import why_not as why_not
 from evonorm.kernels.cpu.library import find_library as find_library
+from evonorm.kernels.cpu.planner import instruction_count as instruction_count
 from evonorm.kernels.eager import moment_over as moment_over
 from evonorm.kernels.eager import per_channel as per_channel
 from evonorm.kernels.eager import run_eager as run_eager

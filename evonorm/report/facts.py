@@ -41,6 +41,8 @@ def what_was_run(reader: Reader, tally: Tally) -> list[tuple[str, str]]:
 
 def _judge_words(fitness: dict[str, Any]) -> str:
     anchors, steps = fitness.get("anchors"), _table(fitness.get("training")).get("steps")
+    if isinstance(objective := fitness.get("objective"), str):
+        return f"the function {objective}, in % of the way from {fitness.get('worst')} to {fitness.get('best')}"
     if not isinstance(anchors, list | tuple) or not anchors:
         return "not named"
     trained = f"trained for {steps:,} steps each" if isinstance(steps, int) else "trained"

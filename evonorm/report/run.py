@@ -5,7 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evonorm.journal import Candidate, Failed, Ranked, Rejected, Scores, find_run, leaderboard, readable
+from evonorm.fitness import cost_front, cost_named
+from evonorm.journal import (
+    Candidate,
+    Failed,
+    Ranked,
+    Rejected,
+    Scores,
+    find_run,
+    leaderboard,
+    plain_formula,
+    readable,
+)
 from evonorm.pictures import ON_PAPER, Figure, element, joined
 from evonorm.report.facts import what_was_run
 from evonorm.report.figures import funnel_figure
@@ -40,10 +51,20 @@ class Run:
     def top(self, number: int = 10) -> list[dict[str, Any]]:
         """The best functions as `evonorm top` ranks them: by their mean over `runs` runs, references not among them.
 
-        Each is the record of its best run, with the function's mean accuracies in place of that run's.
+        Each is the record of its best run, with the function's mean accuracies in place of that run's; `half` is half
+        the 95 % interval of `average`, or None where single runs are all there is.
         """
         with find_run(self.runs, self.name).reader() as reader:
             return [_ranked_record(row) for row in leaderboard(reader, number)]
+
+    def front(self, cost: str = "nodes") -> list[dict[str, Any]]:
+        """The best function at each cost ("nodes" or "instructions"), from the cheapest up; records as of `top`.
+
+        Each has its `cost`, and none that costs as much or less has a larger mean.
+        """
+        with find_run(self.runs, self.name).reader() as reader:
+            priced = cost_front(leaderboard(reader, None), cost_named(cost))
+        return [_ranked_record(each.ranked) | {"cost": each.cost} for each in priced]
 
     def candidate(self, index: int) -> Candidate:
         """One candidate with its graph and the whole outcome."""
@@ -91,7 +112,7 @@ class Run:
 
 def _ranked_record(row: Ranked) -> dict[str, Any]:
     means = {f"accuracy.{anchor}": accuracy for anchor, accuracy in row.accuracies.items()}
-    runs = {"runs": row.runs, "rejected_runs": row.rejected_runs}
+    runs = {"runs": row.runs, "rejected_runs": row.rejected_runs, "half": row.half}
     return _record(row.candidate) | {"average": row.average} | means | runs
 
 
@@ -100,6 +121,7 @@ def _record(candidate: Candidate) -> dict[str, Any]:
     record: dict[str, Any] = {
         "index": proposal.index,
         "formula": readable(proposal.graph),
+        "simplified": plain_formula(proposal.graph),
         "graph": proposal.graph.encode(),
         "origin": proposal.origin,
         "name": proposal.name,

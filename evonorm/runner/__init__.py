@@ -2,6 +2,8 @@
 
 Read `run_search.py` first, then `driver.py`, the loop of a search. `recipe.py` is a whole run as one TOML file
 (`recipe_file.py` finds and changes it, `settings.py` reads tables into dataclasses, `budget.py` bounds it).
+`session_words.py` says how it stands and `time_left.py` for how long, `plain_display.py` prints it.
+`own_search.py` is the same from Python, for any function of a layer (`objective.py`), or to be asked and told.
 `evaluation_task.py` is what a worker runs for a candidate, `trust.py` asks whose code that is, `references.py` what
 named layers took, `surroundings.py` where a result comes from, `handshake.py` whether another machine may work for us.
 `evaluate_layer.py` judges a person's idea, `judge.py` the best families of a search under fresh seeds; `verdicts.py`
@@ -56,9 +58,16 @@ from evonorm.runner.judge import power_table as power_table
 from evonorm.runner.judge import seconds_of_one as seconds_of_one
 from evonorm.runner.known_layers import KNOWN_LAYERS as KNOWN_LAYERS
 from evonorm.runner.known_layers import mutant_of_known as mutant_of_known
+from evonorm.runner.layer_timing import TIME as TIME
 from evonorm.runner.layer_timing import Timed as Timed
 from evonorm.runner.layer_timing import bench_layers as bench_layers
 from evonorm.runner.layer_timing import bench_model as bench_model
+from evonorm.runner.layer_timing import priced_front as priced_front
+from evonorm.runner.objective import LayerTrial as LayerTrial
+from evonorm.runner.own_search import LayerSearch as LayerSearch
+from evonorm.runner.own_search import find_layers as find_layers
+from evonorm.runner.plain_display import PlainDisplay as PlainDisplay
+from evonorm.runner.plain_display import Printed as Printed
 from evonorm.runner.rank_correlation import correlate as correlate
 from evonorm.runner.rank_correlation import spearman as spearman
 from evonorm.runner.recipe import Recipe as Recipe
@@ -74,6 +83,13 @@ from evonorm.runner.run_search import resume_search as resume_search
 from evonorm.runner.run_search import retry_candidates as retry_candidates
 from evonorm.runner.run_search import start_search as start_search
 from evonorm.runner.run_search import stored_recipe as stored_recipe
+from evonorm.runner.session_words import SCORED as SCORED
+from evonorm.runner.session_words import best_line as best_line
+from evonorm.runner.session_words import count_line as count_line
+from evonorm.runner.session_words import first_score_line as first_score_line
+from evonorm.runner.session_words import hosts_line as hosts_line
+from evonorm.runner.session_words import time_line as time_line
+from evonorm.runner.session_words import work_lines as work_lines
 from evonorm.runner.settings import changed_settings as changed_settings
 from evonorm.runner.settings import read_settings as read_settings
 from evonorm.runner.settings import settings_to_table as settings_to_table
@@ -85,6 +101,7 @@ from evonorm.runner.surroundings import processor as processor
 from evonorm.runner.task_recipe import TaskRecipe as TaskRecipe
 from evonorm.runner.task_recipe import load_task_recipe as load_task_recipe
 from evonorm.runner.task_recipe import variants_of as variants_of
+from evonorm.runner.time_left import TimeLeft as TimeLeft
 from evonorm.runner.train_layer import Trained as Trained
 from evonorm.runner.train_layer import train as train
 from evonorm.runner.train_layer import trained_from as trained_from

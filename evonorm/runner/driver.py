@@ -5,6 +5,7 @@ import gc
 import time
 from collections import Counter, deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evonorm.journal import (
@@ -16,10 +17,11 @@ from evonorm.journal import (
     Journal,
     Origin,
     Outcome,
+    Progress,
     Proposal,
     Reader,
     Scores,
-    StageKey,
+    progress_from_json,
 )
 from evonorm.runner.budget import Budget
 from evonorm.runner.evaluation_task import outcome_of
@@ -35,6 +37,16 @@ FROM_OUTSIDE = {  # reasons that need not be the candidate's, in words; its time
     "memory": "failed (memory), which another session may not",
 }
 ASKED_AT_ONCE = 500  # proposals per transaction, for when next to all are turned down at once
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a candidate is: what its worker said last and when, and when this stage and its first step began."""
+
+    progress: Progress
+    told: float
+    since: float
+    first: float | None  # None before any step
 
 
 class Display(Protocol):
@@ -82,7 +94,7 @@ class Driver:
         self.left_at_start = self.left()
         self.verdicts: Counter[CandidateVerdict] = Counter()
         self.in_flight: dict[int, Proposal] = {}
-        self.stages: dict[int, StageKey] = {}  # what those in flight are at
+        self.at: dict[int, At] = {}  # where those in flight are
         self.begun: dict[int, float] = {}  # when they were handed out
         self.backlog: deque[Proposal] = deque()
         self.attempts: Counter[int] = Counter()
@@ -113,24 +125,24 @@ class Driver:
                 self.workers.time_limits = stage_limits(reference.outcome, self.recipe.workers)
 
     def run(self) -> str:
-        with _what_is_there_not_searched_for_garbage():
-            return self._run()
-
-    def _run(self) -> str:
         reports: list[Report] = []
-        while True:
-            with self.journal.transaction():
-                for report in reports:
-                    self._hear(report)
-                self._ask()
-            if self.broken:
-                raise ValueError(self.broken)
-            self._hand_out()
-            if self.display:
-                self.display.show(self)
-            if ended := self._ended():
-                return ended
-            reports = self.workers.wait(self._patience())
+        with _what_is_there_not_searched_for_garbage():
+            while not (ended := self.turn(reports)):
+                reports = self.workers.wait(self._patience())
+        return ended
+
+    def turn(self, reports: list[Report]) -> str | None:
+        """Takes in what workers report and hands out what comes next; why the session ends, once it does."""
+        with self.journal.transaction():
+            for report in reports:
+                self._hear(report)
+            self._ask()
+        if self.broken:
+            raise ValueError(self.broken)
+        self._hand_out()
+        if self.display:
+            self.display.show(self)
+        return self._ended()
 
     def thrown_away(self) -> dict[str, float]:
         """What a session that ends now leaves unfinished: how many evaluations, and the worker seconds in them."""
@@ -197,6 +209,7 @@ class Driver:
 
     def _arguments(self, proposal: Proposal) -> dict[str, Any]:
         return {
+            "number": proposal.index,
             "layer": proposal.name or proposal.graph.encode(),
             "named": proposal.name is not None,
             "seed": proposal.seed,
@@ -207,12 +220,12 @@ class Driver:
     def _hear(self, report: Report) -> None:
         if isinstance(report, WorkerNote):
             if report.kind == "stage":
-                self.stages[report.details["task"]] = StageKey.from_json(report.details["stage"])
+                self._note_stage(report)
             else:
                 self.journal.add_event(report.kind, report.details)
             return
         proposal = self.in_flight.pop(report.task)
-        self.stages.pop(report.task, None)
+        self.at.pop(report.task, None)
         self.begun.pop(report.task, None)
         outcome = self._outcome(report)
         if isinstance(outcome, Failed):
@@ -222,6 +235,19 @@ class Driver:
         self._settle(proposal, outcome)
         if proposal.name and self.cache:
             self.cache.keep(proposal, outcome)
+
+    def overhear(self, note: WorkerNote) -> None:
+        """How far a worker is that computes in this very process, from inside of its evaluation."""
+        self._note_stage(note)
+        if self.display:
+            self.display.show(self)
+
+    def _note_stage(self, note: WorkerNote) -> None:
+        task, progress, now = note.details["task"], progress_from_json(note.details["stage"]), time.monotonic()
+        before = self.at.get(task)
+        since = before.since if before and before.progress.key == progress.key else now
+        first = before.first if before and before.first is not None else (now if progress.step else None)
+        self.at[task] = At(progress, now, since, first)
 
     def _outcome(self, report: Finished | Broken) -> Outcome:
         """What a worker's report amounts to; scores on other anchors than the others' are garbage."""

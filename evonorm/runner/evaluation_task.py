@@ -15,6 +15,7 @@ from evonorm.workers import Announced, Broken, Finished
 PROXY_TASK = "evonorm.runner.evaluation_task:evaluate_candidate"
 LAYER_TASK = "evonorm.runner.evaluation_task:evaluate_named_layer"
 TOLD_EVERY = 1.0  # seconds
+LOADING = "loading"  # what comes before the first step: data, nets
 
 Announce = Callable[[Announced], None]
 
@@ -45,35 +46,30 @@ def evaluate_candidate(arguments: dict[str, Any], announce: Announce) -> dict[st
     """The outcome of `layer` (a catalog name if `named`, else an encoded graph) under `fitness`, as JSON."""
     recipe = read_settings(FitnessRecipe, arguments["fitness"], "the task's fitness")
     layer = arguments["layer"] if arguments["named"] else Graph.decode(arguments["layer"])
-    return outcome_to_json(evaluate(layer, recipe, arguments["seed"], _StageCaller(announce)))
+    announce({"name": LOADING, "anchor": "", "rung": None})
+    return outcome_to_json(evaluate(layer, recipe, arguments["seed"], Teller(announce)))
 
 
 def evaluate_named_layer(arguments: dict[str, Any], announce: Announce) -> dict[str, Any]:
     """The outcome of `layer`, a name or a formula, as JSON; announces every second how far it is."""
     recipe = read_settings(FitnessRecipe, arguments["fitness"], "the task's fitness")
     checkpoints = Path(arguments["checkpoints"]) if arguments["checkpoints"] else None
-    told = 0.0
-
-    def tell(progress: Progress) -> None:
-        nonlocal told
-        if time.monotonic() >= told + TOLD_EVERY:
-            told = time.monotonic()
-            announce(progress.to_json())
-
     outcome = evaluate(
-        arguments["layer"], recipe, arguments["seed"], tell, arguments["test_set"], checkpoints=checkpoints
+        arguments["layer"], recipe, arguments["seed"], Teller(announce), arguments["test_set"], checkpoints=checkpoints
     )
     return outcome_to_json(outcome)
 
 
-class _StageCaller:
-    """Announces a stage when its first step is done."""
+class Teller:
+    """Announces every second how far an evaluation is, and every stage when its first step is done."""
 
     def __init__(self, announce: Announce) -> None:
         self.announce = announce
         self.stage: StageKey | None = None
+        self.told = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        if progress.key != self.stage:
-            self.stage = progress.key
-            self.announce(progress.key._asdict())
+        now = time.monotonic()
+        if progress.key != self.stage or now >= self.told + TOLD_EVERY:
+            self.stage, self.told = progress.key, now
+            self.announce(progress.to_json())

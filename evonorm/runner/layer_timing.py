@@ -7,11 +7,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from evonorm.fitness import COSTS, Priced, cost_front, cost_named
+from evonorm.foundation import unknown_name
+from evonorm.journal import Ranked
 from evonorm.layers import create_layer
 from evonorm.models import create_model
 from evonorm.runner.timing import Seconds, alternate, milliseconds, ratio
 
 BASELINE = "bn-relu"
+TIME = "time"  # as a cost: measured, so it depends on the machine
+TIMED_SHAPE, TIMED_ROUNDS = (64, 64, 16, 16), 7
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,18 @@ def bench_model(
     """A whole training step with each layer and with BN-ReLU."""
     names = dict.fromkeys((BASELINE, *layers))
     return _timed(alternate({name: training_step(model, name, channels_last, batch, size) for name in names}, rounds))
+
+
+def priced_front(functions: Sequence[Ranked], cost: str) -> tuple[list[Priced], str]:
+    """Which of these functions none is both cheaper and better than, by a cost's name; and what the cost is in."""
+    if cost not in (*COSTS, TIME):
+        raise unknown_name("cost", cost, (*COSTS, TIME))
+    if cost != TIME:
+        return cost_front(functions, cost_named(cost)), cost
+    texts = {each.graph: str(each.graph) for each in functions}
+    both, _ = bench_layers(list(texts.values()), TIMED_SHAPE, channels_last=True, rounds=TIMED_ROUNDS)
+    ratios = {each.layer: each.ratio for each in both}
+    return cost_front(functions, lambda graph: ratios[texts[graph]]), "time/bn-relu"
 
 
 def _timed(seconds: Seconds) -> list[Timed]:

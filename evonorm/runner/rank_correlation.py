@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+LEAST_FOR_INTERVAL = 6  # resamples of fewer are so much alike that the interval looks certain
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation over n things and its percentile bootstrap interval; NaN where it is not defined."""
+    """A correlation over n things and its percentile bootstrap interval; NaN where one is not defined."""
 
     n: int
     value: float
@@ -27,6 +28,8 @@ class Correlation:
     def __str__(self) -> str:
         if np.isnan(self.value):
             return "-"
+        if self.n < LEAST_FOR_INTERVAL:
+            return f"{self.value:.2f} (n = {self.n})"
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from evonorm.runner.evaluation_task import PROXY_TASK, checked_fitness
+from evonorm.runner.objective import OBJECTIVE_TASK, ObjectiveRecipe
 from evonorm.runner.recipe_file import read_recipe_file
 from evonorm.runner.settings import changed_settings, read_settings, settings_to_table
 from evonorm.search import SearchRecipe, reference_graph
 from evonorm.workers import WorkerRecipe
 
-LATER_RULES = frozenset({"paired_seeds", "most_alike", "stone_share", "local_share", "islands"})  # since 0.2
+LATER_RULES = frozenset({"paired_seeds", "most_alike", "stone_share", "local_share", "islands", "cost"})  # since 0.2
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,13 @@ class Recipe:
         return table
 
     @property
+    def foreign_code(self) -> str | None:
+        """The function that a worker would import and run, where it is not evonorm's."""
+        if self.evaluate == OBJECTIVE_TASK:
+            return str(self.fitness.get("objective"))
+        return None if self.evaluate == PROXY_TASK else self.evaluate
+
+    @property
     def threads(self) -> int:
         """Of every evaluation, whatever the kind of worker: convolutions differ by thread count."""
         return int(self.fitness.get("threads", 1))
@@ -64,4 +72,6 @@ def recipe_from_table(table: dict[str, Any], where: str) -> Recipe:
     recipe = read_settings(Recipe, rest, where)
     if recipe.evaluate == PROXY_TASK:
         fitness = checked_fitness(fitness, f"{where} [fitness]")
+    if recipe.evaluate == OBJECTIVE_TASK:
+        fitness = settings_to_table(read_settings(ObjectiveRecipe, fitness, f"{where} [fitness]"))
     return dataclasses.replace(recipe, fitness=fitness)

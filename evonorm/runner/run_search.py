@@ -4,12 +4,13 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from evonorm.fitness import create_screen
+from evonorm.fitness import cost_named, create_screen
 from evonorm.journal import (
     Candidate,
     End,
@@ -28,6 +29,7 @@ from evonorm.runner.budget import Budget
 from evonorm.runner.driver import Audience, Driver, Silence
 from evonorm.runner.evaluation_task import PROXY_TASK, data_used
 from evonorm.runner.handshake import greet
+from evonorm.runner.objective import OBJECTIVE_TASK
 from evonorm.runner.recipe import Recipe, load_recipe, recipe_from_table
 from evonorm.runner.recipe_file import find_recipe
 from evonorm.runner.references import ReferenceCache
@@ -35,7 +37,7 @@ from evonorm.runner.settings import settings_to_table
 from evonorm.runner.surroundings import surroundings
 from evonorm.runner.trust import check_recipe_file, check_trusted, trust
 from evonorm.search import Search
-from evonorm.workers import WorkerRecipe, create_workers, end_leftovers, process_start_time
+from evonorm.workers import InlineWorkers, WorkerRecipe, Workers, create_workers, end_leftovers, process_start_time
 
 SILENCE = Silence()
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -56,6 +58,13 @@ def start_search(
     refuse_taken(folder)
     if recipe_file and not trusted:
         check_recipe_file(find_recipe(recipe_file), recipe)
+    with begin_journal(folder, recipe, recipe_file) as journal:
+        return _run_session(folder, recipe, budget, journal, audience)
+
+
+@contextlib.contextmanager
+def begin_journal(folder: RunFolder, recipe: Recipe, recipe_file: Path | None = None) -> Iterator[Journal]:
+    """The journal of a new run, locked for this process."""
     header = {
         "name": folder.name,
         "recipe": settings_to_table(recipe),
@@ -72,7 +81,7 @@ def start_search(
             folder.recipe.write_bytes(find_recipe(recipe_file).read_bytes())
         with Journal.create(folder.journal, header) as journal:
             trust(folder, recipe)
-            return _run_session(folder, recipe, budget, journal, audience)
+            yield journal
 
 
 def refuse_taken(folder: RunFolder) -> None:
@@ -174,6 +183,31 @@ def _run_session(
     worker_settings: WorkerRecipe | None = None,
     again: Sequence[Proposal] = (),
 ) -> str:
+    who = partial(_create_workers, folder, recipe, worker_settings or recipe.workers)
+    with open_session(folder, recipe, budget, journal, audience, who, again) as driver:
+        with _stopped_by_signals(driver, folder):
+            ended = driver.run()
+        note_end(journal, driver, ended)
+    return ended
+
+
+def _create_workers(folder: RunFolder, recipe: Recipe, who: WorkerRecipe, here: dict[str, Any]) -> Workers:
+    data = recipe.fitness["data"] if recipe.evaluate == PROXY_TASK else None
+    greeting = greet(here, data, same_processor=recipe.search.order == "strict")
+    return create_workers(who, recipe.threads, folder.worker_log, greeting)
+
+
+@contextlib.contextmanager
+def open_session(
+    folder: RunFolder,
+    recipe: Recipe,
+    budget: Budget,
+    journal: Journal,
+    audience: Audience,
+    create: Callable[[dict[str, Any]], Workers],
+    again: Sequence[Proposal] = (),
+) -> Iterator[Driver]:
+    """A driver that is where the journal ends; `create` makes its workers, who are told where they are."""
     search = create_search(recipe)
     here = surroundings()
     with contextlib.ExitStack() as stack:
@@ -187,24 +221,26 @@ def _run_session(
             journal.add_event(Event.SESSION_STARTED, {**process, "budget": bound.to_json(), **here})
             pending += [_propose_again(search, journal, proposal) for proposal in again]
         stack.enter_context(Snapshots(folder.journal))
-        who = worker_settings or recipe.workers
-        data = recipe.fitness["data"] if recipe.evaluate == PROXY_TASK else None
-        greeting = greet(here, data, same_processor=recipe.search.order == "strict")
-        workers = create_workers(who, recipe.threads, folder.worker_log, greeting)
+        workers = create(here)
         stack.callback(workers.close)
         display = audience.watch(reader, folder.name)
         if display:
             stack.callback(display.close)
-        cache = ReferenceCache(folder.reference_cache, recipe, here)
+        # an objective's code may change without a commit of ours: nothing tells whether a kept outcome is still true
+        cached = recipe.evaluate != OBJECTIVE_TASK
+        cache = ReferenceCache(folder.reference_cache, recipe, here) if cached else None
         driver = Driver(recipe, search, journal, workers, budget, cache, display)
+        if isinstance(workers, InlineWorkers):
+            workers.listener = driver.overhear
         driver.take_up(pending, reader.verdicts(), reader.best_by_anchor(), settled(reader.references()))
-        with _stopped_by_signals(driver, folder):
-            ended = driver.run()
-        with journal.transaction():
-            journal.add_event(Event.SESSION_ENDED, {"why": ended, **driver.thrown_away()})
-            if ended == End.MINUTES:
-                journal.add_event(Event.NOT_REPRODUCIBLE, {"why": "the clock decided how far it went"})
-    return ended
+        yield driver
+
+
+def note_end(journal: Journal, driver: Driver, why: str) -> None:
+    with journal.transaction():
+        journal.add_event(Event.SESSION_ENDED, {"why": why, **driver.thrown_away()})
+        if why == End.MINUTES:
+            journal.add_event(Event.NOT_REPRODUCIBLE, {"why": "the clock decided how far it went"})
 
 
 def _propose_again(search: Search, journal: Journal, failed: Proposal) -> Proposal:
@@ -217,7 +253,8 @@ def _propose_again(search: Search, journal: Journal, failed: Proposal) -> Propos
 
 
 def create_search(recipe: Recipe) -> Search:
-    return Search(recipe.search, recipe.seed, create_screen(recipe.search), recipe.references)
+    cost = None if recipe.search.cost == "none" else cost_named(recipe.search.cost)
+    return Search(recipe.search, recipe.seed, create_screen(recipe.search), recipe.references, cost)
 
 
 def settled(candidates: list[Candidate]) -> list[Candidate]:

@@ -10,7 +10,6 @@ import os
 from pathlib import Path
 
 from evonorm.journal import JOURNAL, RunFolder, add_record, read_records
-from evonorm.runner.evaluation_task import PROXY_TASK
 from evonorm.runner.recipe import Recipe
 
 
@@ -27,15 +26,15 @@ def trust(folder: RunFolder, recipe: Recipe) -> None:
 
 
 def is_trusted(folder: RunFolder, recipe: Recipe) -> bool:
-    return recipe.evaluate == PROXY_TASK or _known(folder.path, recipe)
+    return recipe.foreign_code is None or _known(folder.path, recipe)
 
 
 def check_trusted(folder: RunFolder, recipe: Recipe) -> None:
     """Raises, and says what would run, where nobody has given their word for it."""
     if not is_trusted(folder, recipe):
         raise ValueError(
-            f"the run {folder.name} judges candidates by the function {recipe.evaluate}, which is not evonorm's: every"
-            " worker would import and run it. If you know this code and where the run comes from, say so once:"
+            f"the run {folder.name} judges candidates by the function {recipe.foreign_code}, which is not evonorm's:"
+            " every worker would import and run it. If you know this code and where the run comes from, say so once:"
             f" {folder.command('resume')} --trust"
         )
 
@@ -43,9 +42,9 @@ def check_trusted(folder: RunFolder, recipe: Recipe) -> None:
 def check_recipe_file(file: Path, recipe: Recipe) -> None:
     """The same for a recipe that lies beside the journal of a run that nobody has given their word for."""
     journal = file.absolute().with_name(JOURNAL)
-    if recipe.evaluate != PROXY_TASK and journal.exists() and not _known(journal.parent, recipe):
+    if recipe.foreign_code is not None and journal.exists() and not _known(journal.parent, recipe):
         raise ValueError(
-            f"{file} came with a journal, and judges candidates by the function {recipe.evaluate}, which is not"
+            f"{file} came with a journal, and judges candidates by the function {recipe.foreign_code}, which is not"
             " evonorm's: every worker would import and run it. If you know this code, add --trust."
         )
 
@@ -57,4 +56,4 @@ def _known(place: Path, recipe: Recipe) -> bool:
 
 
 def _entry(place: Path, recipe: Recipe) -> dict[str, str]:
-    return {"run": str(place.resolve()), "evaluate": recipe.evaluate}
+    return {"run": str(place.resolve()), "evaluate": str(recipe.foreign_code)}

@@ -8,6 +8,7 @@ the paper is in `variants/`.
 
 from evonorm.journal import Proposal as Proposal
 from evonorm.search.evolution import Evolution as Evolution
+from evonorm.search.population import Cost as Cost
 from evonorm.search.population import Member as Member
 from evonorm.search.population import Population as Population
 from evonorm.search.proposals import new_child as new_child

@@ -1,5 +1,6 @@
 """The active population: a sliding window over the latest layers that passed every test (paper, "Evolution")."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,6 +8,8 @@ import numpy as np
 from evonorm.graph import Graph
 
 ELITE_QUANTILE = 0.9
+
+Cost = Callable[[Graph], float]  # what a layer costs whoever uses it, from its graph alone: less is better
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,10 @@ class Population:
     With `genotypes_per_function` above 0 no function has more members than that: another one of it takes the place of
     its oldest and drives nobody else out. Otherwise one good function fills the window, since its duplicates are free.
     Beside the population lie the latest stepping stones: not worth a training, but worth a mutation.
+    With a `cost`, a cheap member that is less accurate may still be on the frontier.
     """
 
-    def __init__(self, window: int, genotypes_per_function: int = 0) -> None:
+    def __init__(self, window: int, genotypes_per_function: int = 0, cost: Cost | None = None) -> None:
         self.window = window
         self.genotypes_per_function = genotypes_per_function
         self.anchors: tuple[str, ...] = ()
@@ -36,6 +40,8 @@ class Population:
         self._members: list[Member] = []  # a ring: the place of a new one is added % window
         self._places: dict[str, set[int]] = {}  # of the members that are a function
         self._scores = np.empty((window, 0))
+        self._cost = cost
+        self._costs = np.zeros((window, 1 if cost else 0))
 
     def add_stone(self, index: int, graph: Graph, function: str | None) -> None:
         """One of each function: most mutants of a stone are the same stone again."""
@@ -69,6 +75,8 @@ class Population:
             self._places.setdefault(member.function, set()).add(place)
         self._members[place : place + 1] = [member]
         self._scores[place] = member.accuracies
+        if self._cost:
+            self._costs[place] = self._cost(member.graph)
 
     def _crowded_place(self, function: str | None) -> int | None:
         """The place of this function's oldest member, if the function may have no more of them."""
@@ -100,6 +108,10 @@ class Population:
     def scores(self, places: np.ndarray) -> np.ndarray:
         """The accuracies of the members at these places, a row each."""
         return self._scores[places]
+
+    def objectives(self, places: np.ndarray) -> np.ndarray:
+        """What the frontier is over, a row each, more is better: accuracies and, where it counts, minus the cost."""
+        return np.hstack([self._scores[places], -self._costs[places]])
 
     def members(self) -> list[Member]:
         """From the oldest to the newest."""

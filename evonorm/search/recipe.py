@@ -30,6 +30,7 @@ class SearchRecipe:
     stone_share: float = 0.0  # of parents that are stepping stones, however large the population: founders for ever
     local_share: float = 0.0  # of children with one change at a live node in place of the paper's mutations
     islands: int = 1  # populations that never mix
+    cost: Literal["none", "nodes", "instructions"] = "none"  # a further objective of the tournament: less is better
 
     def __post_init__(self) -> None:
         for name in ("window", "smallest_tournament", "mutations", "nodes", "lag", "attempts", "islands"):
@@ -46,6 +47,8 @@ class SearchRecipe:
             raise ValueError(
                 f"genotypes_per_function must not be negative (0 is any number), got {self.genotypes_per_function}."
             )
+        if self.cost != "none" and self.criterion != "pareto":
+            raise ValueError(f'cost = "{self.cost}" needs criterion = "pareto", got {self.criterion!r}.')
         if not self.free_checks and (needing := self._needs_checks()):
             raise ValueError(f"{', '.join(needing)} need free_checks = true, since they go by what the checks find.")
 

@@ -9,6 +9,7 @@ import numpy as np
 from evonorm.graph import CATALOG, Graph, graph_of
 from evonorm.journal import Candidate, Origin, Outcome, Proposal, Rejected, Scores, Test
 from evonorm.search.evolution import STEPPING_STONE, Evolution
+from evonorm.search.population import Cost
 from evonorm.search.random_search import RandomSearch
 from evonorm.search.recipe import SearchRecipe
 from evonorm.search.screening import Screen, Screened, accept_all
@@ -33,6 +34,7 @@ class Search:
         seed: int,
         screen: Screen = accept_all,
         references: tuple[str, ...] = (),
+        cost: Cost | None = None,
     ) -> None:
         self.settings = settings
         self.seed = seed
@@ -41,7 +43,7 @@ class Search:
         self.method: Evolution | RandomSearch = (
             Evolution(settings, screen, self._is_clone) if settings.method == "evolution" else RandomSearch(settings)
         )
-        self.islands = Islands(settings)
+        self.islands = Islands(settings, cost)
         self.functions = KnownFunctions(settings.runs_per_function)
         self.clones = Clones(settings.most_alike)
         self.proposed = 0  # every proposal

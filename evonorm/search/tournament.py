@@ -13,12 +13,11 @@ def tournament_winner(population: Population, settings: SearchRecipe, rng: np.ra
     """
     wanted = max(settings.smallest_tournament, round(settings.tournament_share * len(population)))
     places = rng.choice(len(population), size=min(wanted, len(population)), replace=False)
-    scores = population.scores(places)  # (tournament, anchors)
     if settings.criterion == "average":
-        averages = scores.mean(axis=1)
+        averages = population.scores(places).mean(axis=1)  # (tournament,)
         winners = places[averages == averages.max()]
     else:
-        winners = places[pareto_front(scores)]
+        winners = places[pareto_front(population.objectives(places))]
     return population[int(winners[rng.integers(len(winners))])]
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Protocol
 
 from evonorm.workers.exchange import Answer, Call
-from evonorm.workers.interface import Report, Task, TimeLimits, WorkerNote, Workers
+from evonorm.workers.interface import Report, StageName, Task, TimeLimits, WorkerNote, Workers, stage_name
 
 ALONE_SECONDS = 600.0  # without a word of the driver; then it is taken for gone
 LOOK_EVERY = 1.0
@@ -45,6 +45,7 @@ class Host:
         self._limits = TimeLimits()
         self._seen = _Numbers()
         self._reports: deque[Report] = deque()  # told and not acknowledged, or not told yet
+        self._stages: dict[int, StageName] = {}  # what its tasks were last at
         self._first = 1  # the number of the first of them
         self._heard = time.monotonic()
         self._broken: str | None = None
@@ -147,8 +148,19 @@ class Host:
                 self._workers = None
             workers.close()
 
+    def _is_news(self, report: Report) -> bool:
+        """To a driver elsewhere: what came of tasks, and other stages; not every second of each worker."""
+        if not isinstance(report, WorkerNote):
+            self._stages.pop(report.task, None)
+            return True
+        if report.kind != "stage":
+            return False
+        task, stage = report.details["task"], stage_name(report.details["stage"])
+        before, self._stages[task] = self._stages.get(task), stage
+        return before != stage
+
     def _hear(self, reports: list[Report], session: int) -> None:
-        told = [each for each in reports if not isinstance(each, WorkerNote) or each.kind == "stage"]
+        told = [each for each in reports if self._is_news(each)]
         with self._news:
             if told and session == self._session:
                 self._reports += told

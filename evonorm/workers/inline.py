@@ -2,10 +2,11 @@
 
 import json
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
-from evonorm.workers.child import load_function, what_was_raised
-from evonorm.workers.interface import Broken, Finished, HostState, Report, Task, TimeLimits
+from evonorm.workers.child import as_stage, load_function, what_was_raised
+from evonorm.workers.interface import Broken, Finished, HostState, Report, Task, TimeLimits, WorkerNote
 
 
 class InlineWorkers:
@@ -15,6 +16,7 @@ class InlineWorkers:
 
     def __init__(self) -> None:
         self.time_limits = TimeLimits()
+        self.listener: Callable[[WorkerNote], None] = lambda _: None  # is told of stages while `wait` computes
         self._queue: deque[Task] = deque()
 
     def submit(self, task: Task) -> None:
@@ -29,10 +31,13 @@ class InlineWorkers:
     def close(self) -> None:
         self._queue.clear()
 
+    def _announce(self, task: Task, stage: Any) -> None:
+        self.listener(WorkerNote("stage", {"task": task.id, "stage": as_stage(stage)}))
+
     def _run(self, task: Task) -> Report:
         arguments: dict[str, Any] = json.loads(json.dumps(task.arguments))  # what another process would see
         try:
-            result = load_function(task.function)(arguments, lambda _: None)
+            result = load_function(task.function)(arguments, lambda stage: self._announce(task, stage))
         except Exception:
             return Broken(task.id, "error", what_was_raised())
         try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from evonorm.workers import child
-from evonorm.workers.interface import Announced, Reason, Task
+from evonorm.workers.interface import Announced, Reason, Task, stage_name
 
 LONGEST_LINE = 64 * 2**20
 THREAD_VARIABLES = (
@@ -85,8 +85,14 @@ class WorkerProcess:
         if not isinstance(message, dict):
             raise ValueError(f"not a message: {line[:200]!r}")  # noqa: TRY004 (a wrong value on the pipe, not a bug)
         if "stage" in message:
-            self.stage, self.stage_seconds = child.as_stage(message["stage"]), 0.0
+            self._announced(child.as_stage(message["stage"]))
         return message
+
+    def _announced(self, stage: Announced) -> None:
+        """The clock starts anew with another stage, not with every step of one."""
+        if self.stage is None or stage_name(stage) != stage_name(self.stage):
+            self.stage_seconds = 0.0
+        self.stage = stage
 
     def memory(self) -> int:
         """Resident bytes; 0 where the system does not tell."""

@@ -48,3 +48,10 @@ def test_the_same_generator_gives_the_same_interval():
 @pytest.mark.parametrize(("a", "b"), [([], []), ([1.0], [2.0]), ([1.0, 1.0], [1.0, 2.0])])
 def test_too_little_says_nothing(a, b):
     assert str(correlate(a, b, np.random.default_rng(0))) == "-"
+
+
+def test_an_interval_of_three_is_not_shown():
+    """All resamples of three points on a line are on that line: it would look certain."""
+    line = [1.0, 2.0, 3.0]
+    assert str(correlate(line, line, np.random.default_rng(0))) == "1.00 (n = 3)"
+    assert "[" in str(correlate([*line, 4.0, 5.0, 6.0], [*line, 4.0, 6.0, 5.0], np.random.default_rng(0)))

@@ -149,6 +149,12 @@ def test_a_stage_has_its_own_clock(process):
     assert "in stage hanging" in collect(process, 1)[0].error
 
 
+def test_steps_of_a_stage_do_not_wind_its_clock_back(process):
+    process.time_limits = TimeLimits(((("hanging", "", None), 0.3),), otherwise=60.0)
+    process.submit(task(0, "step_for_ever"))
+    assert collect(process, 1)[0].reason == "time"
+
+
 def test_a_machine_that_stood_still_does_not_count_against_a_task():
     """A suspended laptop, a paused virtual machine, a disk that hangs: the driver was not there to see either."""
     process = ProcessWorkers(1)

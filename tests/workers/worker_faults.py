@@ -52,6 +52,14 @@ def hang(arguments, announce):
     time.sleep(1000)
 
 
+def step_for_ever(arguments, announce):
+    step = 0
+    while True:
+        step += 1
+        announce({"name": "hanging", "anchor": "", "rung": None, "step": step, "steps": 10})
+        time.sleep(0.02)
+
+
 def hang_in_native_code(arguments, announce):
     """Holds the interpreter's lock, as native code may: no Python thread of this process gets to run."""
     ctypes.PyDLL(None).sleep(1000)

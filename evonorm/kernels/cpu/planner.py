@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from evonorm.graph import Graph
+from evonorm.graph import EPS, Graph
 from evonorm.kernels.cpu.backward import Backward
 from evonorm.kernels.cpu.forward import Forward
 from evonorm.kernels.cpu.program import Program
@@ -31,3 +31,10 @@ def make_program(plan: Plan) -> Program:
         export_rows=plan.export_rows,
         eps=plan.eps,
     )
+
+
+def instruction_count(graph: Graph) -> int:
+    """What a training step computes for each element: instructions and moments of all passes, forward and backward."""
+    program = program_of(graph, EPS, training=True)
+    passes = [stage.tiles for phase in (*program.forward, *program.backward) for stage in phase.stages if stage.tiles]
+    return sum(len(each.instructions) + len(each.moments) for each in passes)

@@ -4,16 +4,16 @@ Runs differ by their founder more than by anything that comes after it. A candid
 number of islands, so nothing about it has to be remembered.
 """
 
-from evonorm.search.population import Population
+from evonorm.search.population import Cost, Population
 from evonorm.search.recipe import SearchRecipe
 
 
 class Islands:
     """The populations of a search; with one island, the paper's single one."""
 
-    def __init__(self, settings: SearchRecipe) -> None:
+    def __init__(self, settings: SearchRecipe, cost: Cost | None = None) -> None:
         self.populations = tuple(
-            Population(settings.window, settings.genotypes_per_function) for _ in range(settings.islands)
+            Population(settings.window, settings.genotypes_per_function, cost) for _ in range(settings.islands)
         )
 
     def __len__(self) -> int:
