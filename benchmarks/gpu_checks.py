@@ -2,7 +2,7 @@
 
 python -m benchmarks.gpu_checks values              # in the interpreter, against eager in float64
 python -m benchmarks.gpu_checks targets [TARGET..]  # compiled for GPUs: registers and spills
-python -m benchmarks.gpu_checks traffic             # tensors that are loaded and stored, beside Inductor's plan
+python -m benchmarks.gpu_checks traffic [LAYER..]   # tensors that are loaded and stored, beside Inductor's plan
 """
 
 import os
@@ -115,9 +115,9 @@ def print_targets(targets: list[str]) -> None:
         )
 
 
-def print_traffic() -> None:
+def print_traffic(layers: list[str]) -> None:
     print("| layer | ours forward | ours backward | Inductor forward | Inductor backward | (NHWC, fp16)")
-    for name in TRAFFIC_LAYERS:
+    for name in layers:
         graph = Graph.parse(str(CATALOG[name].formula))
         program = program_of(graph, 1e-5, True)
         ours = [
@@ -135,7 +135,7 @@ def main() -> None:
     elif what == "targets":
         print_targets(rest or ["sm_80", "sm_90", "sm_100", "gfx942"])
     elif what == "traffic":
-        print_traffic()
+        print_traffic(rest or list(TRAFFIC_LAYERS))
     else:
         sys.exit(__doc__)
 

@@ -96,6 +96,7 @@ def pretended_gpu() -> Iterator[None]:
     """Answers what Inductor asks torch and Triton about a device while it plans and writes code."""
     import triton
     from torch._dynamo.device_interface import CudaInterface
+    from torch._inductor import scheduler
     from triton.backends.compiler import GPUTarget
 
     driver = mock.MagicMock()
@@ -113,7 +114,9 @@ def pretended_gpu() -> Iterator[None]:
         (CudaInterface, "is_available", staticmethod(lambda: True)),
         (CudaInterface.Worker, "get_device_properties", staticmethod(lambda *_: A100)),
         (CudaInterface.Worker, "current_device", staticmethod(lambda: 0)),
+        (CudaInterface, "raise_if_triton_unavailable", staticmethod(lambda *_: None)),
         (torch.utils._triton, "has_triton", lambda *_: True),
+        (scheduler, "has_triton", lambda *_: True),
         (triton.runtime.driver, "_active", driver),
     ]
     with ExitStack() as stack:

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from evonorm.graph import Graph
 from evonorm.kernels.gpu.backward import Backward
@@ -41,7 +41,7 @@ class Program:
     gradients: tuple[str, ...]  # the parameters that backward gives one of
     export_rows: tuple[int, ...]  # for each batch moment of the graph the kept row of channels that holds it
 
-    @property
+    @cached_property
     def text(self) -> str:
         """A module that a person can read and Python can run."""
         return HEAD.format(title=self.title) + "\n\n".join(each.text for each in (*self.forward, *self.backward))
