@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 MINUTES ?= 10
 FUZZ_SECONDS ?= 300
 .DEFAULT_GOAL := help
-.PHONY: help setup search test test-slow attack audit lint browser bench-layers bench-step bench-nano bench-driver bench-cluster bench-dashboard sanitize clean
+.PHONY: help setup search test test-slow attack audit lint browser gpu-checks bench-layers bench-step bench-nano bench-driver bench-cluster bench-dashboard sanitize clean
 
 help:  ## What can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -56,6 +56,11 @@ browser:
 	  echo "No chromium: the browser tests will be skipped. Install it with: apt-get install chromium"
 
 # --- to measure
+
+gpu-checks: setup  ## What can be known of the GPU kernels without a GPU: values, registers and spills, traffic
+	$(BIN)/python -m benchmarks.gpu_checks values
+	$(BIN)/python -W ignore -m benchmarks.gpu_checks targets
+	$(BIN)/python -W ignore -m benchmarks.gpu_checks traffic
 
 bench-layers: setup  ## One layer against BatchNorm + ReLU, timm and torch.compile; memory; distance to the limit
 	$(BIN)/python -m benchmarks.layers

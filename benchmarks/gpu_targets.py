@@ -89,7 +89,7 @@ def _cuda_usage(cubin: bytes) -> tuple[int, ...]:
 
 @cache
 def _loaded(program: Program) -> dict[str, Any]:
-    return load_kernels(program, f"<evonorm {program.title}>")
+    return load_kernels(program)[0]
 
 
 def compile_program(program: Program, shape: tuple[int, ...], layout: int, dtype: str, target: str) -> Iterator[Usage]:

@@ -20,6 +20,7 @@ from evonorm.cli.report import add_report_commands
 from evonorm.cli.rerank import add_rerank_command
 from evonorm.cli.sample import add_sample_command
 from evonorm.cli.search import Changes, add_commands
+from evonorm.cli.show_kernel import add_show_kernel_command
 from evonorm.cli.train import add_train_command
 from evonorm.cli.work_bars import told, work_bars
 from evonorm.cli.worker_options import Address, Insecure, WorkersOption, chosen_workers
@@ -57,6 +58,7 @@ add_commands(app)
 add_report_commands(app)
 add_calibrate_command(app)
 add_bench_command(app)
+add_show_kernel_command(app)
 add_train_command(app)
 add_detections_command(app)
 add_judge_command(app)

@@ -1,9 +1,9 @@
 """How a graph runs. Read `call.py` first: one call as one value; then `eager.py`: plain torch, the reference.
 
 `choose.py` says which kernel runs a call, and why the others do not. `synced.py` takes moments over all ranks,
-`lean.py` is what exporters see. `plan/` turns a graph into what any device must compute, `cpu/` makes that a program of
-the native library. `probes/` are not kernels: they tell in a fraction of a millisecond what a graph does, for checks
-and fingerprints.
+`lean.py` is what exporters see, `tensors.py` what a kernel that reads memory must know. `plan/` turns a graph into what
+any device must compute, `cpu/` makes that a program of the native library, `gpu/` the text of Triton kernels. `probes/`
+are not kernels: they tell in a fraction of a millisecond what a graph does, for checks and fingerprints.
 """
 
 from evonorm.kernels.call import THIS_BATCH as THIS_BATCH
@@ -15,6 +15,7 @@ from evonorm.kernels.call import Moments as Moments
 from evonorm.kernels.call import MovingMoments as MovingMoments
 from evonorm.kernels.call import SyncedMoments as SyncedMoments
 from evonorm.kernels.call import check_affine as check_affine
+from evonorm.kernels.choose import forcing as forcing
 from evonorm.kernels.choose import kernel_for as kernel_for
 from evonorm.kernels.choose import run_layer as run_layer
 from evonorm.kernels.choose import why_not as why_not
@@ -24,6 +25,8 @@ from evonorm.kernels.eager import moment_over as moment_over
 from evonorm.kernels.eager import per_channel as per_channel
 from evonorm.kernels.eager import run_eager as run_eager
 from evonorm.kernels.eager import torch_function as torch_function
+from evonorm.kernels.gpu.modules import find_triton as find_triton
+from evonorm.kernels.gpu.program import triton_text as triton_text
 from evonorm.kernels.probes.fingerprint import Response as Response
 from evonorm.kernels.probes.fingerprint import fingerprint as fingerprint
 from evonorm.kernels.probes.fingerprint import probe_batches as probe_batches

@@ -5,7 +5,8 @@ eager), or `inductor`: as ever, but what torch compiles is plain torch, for Indu
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import torch
@@ -59,6 +60,17 @@ def read_forced_kernel(environment: str | None) -> str | None:
 
 
 forced_kernel = read_forced_kernel(os.environ.get("EVONORM_KERNEL"))
+
+
+@contextmanager
+def forcing(kernel: str | None) -> Iterator[None]:
+    """Inside it calls run as if EVONORM_KERNEL had this value; None is as if it were unset."""
+    global forced_kernel
+    before, forced_kernel = forced_kernel, read_forced_kernel(kernel)
+    try:
+        yield
+    finally:
+        forced_kernel = before
 
 
 def run_layer(call: LayerCall) -> Result:

@@ -64,3 +64,20 @@ def test_a_mistake_is_a_message_not_a_traceback():
     assert result.returncode == 2
     assert "Traceback" not in result.stdout + result.stderr
     assert "layrs" in result.stderr
+
+
+def test_show_kernel_prints_what_runs_on_a_gpu():
+    result = run("show-kernel", "evonorm-b0")
+    assert result.returncode == 0, result.stderr
+    compile(result.stdout, "printed", "exec")
+    assert "def forward_pass_0_0(x, partials" in result.stdout
+    assert "def backward_channels_1" in result.stdout
+    refused = run("show-kernel", "x / rms_c(x)")
+    assert refused.returncode == 2
+    assert "rms_c has no instruction" in " ".join(refused.stderr.split())
+
+
+def test_bench_on_a_gpu_needs_one():
+    result = run("bench", "--device", "cuda", "--dtype", "fp8")
+    assert "--dtype is one of fp32, fp16, bf16" in " ".join(result.stderr.split())
+    assert result.returncode == 2

@@ -1,5 +1,7 @@
 """The Triton kernels inside torch: who runs a call, the check at first use, torch.compile, ranks, double backward."""
 
+import gc
+import linecache
 import warnings
 
 import pytest
@@ -237,3 +239,15 @@ def test_ranks_equal_one_process_with_the_whole_batch(tmp_path):
         joined = torch.cat(both) if place in (0, 1 + moments) else torch.stack(both).sum(0)
         found = both[0] if 0 < place <= moments else joined
         torch.testing.assert_close(found.double(), expected, rtol=1e-4, atol=1e-4 * expected.abs().max().item())
+
+
+def test_a_layer_that_is_gone_leaves_no_text_behind(fresh):
+    def texts():
+        return [name for name in linecache.cache if name.startswith("<evonorm ")]
+
+    before = len(texts())
+    made = prepared.TritonLayer(B0, 1e-5, True, frozenset())
+    assert len(texts()) == before + 1
+    del made
+    gc.collect()
+    assert len(texts()) == before

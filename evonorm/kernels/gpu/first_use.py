@@ -29,7 +29,7 @@ NOT_YET = "a CUDA graph is being captured, and this layer has not been checked; 
 def deviation_of_call(layer: TritonLayer, call: LayerCall) -> str | None:
     """Why this layer must not run here, if the check says so. One lookup once it is known."""
     x = call.x
-    key = (x.dtype, x.device, x.shape[1:], x.is_contiguous(), call.groups)
+    key = (x.dtype, x.device, x.shape[1:], x.is_contiguous(), x.stride(1), call.groups)
     if key in layer.verdicts:
         return layer.verdicts[key]
     if x.numel() == 0:

@@ -122,7 +122,7 @@ def _row_maker(x: Tensor) -> Callable[..., Tensor]:
 
 
 def on_device(x: Tensor) -> AbstractContextManager[Any]:
-    """Triton launches on the current device, which x need not be on. Its interpreter is numpy, and warns of masked NaN."""
+    """Triton launches on the current device, which x need not be on. Its interpreter is numpy, which would warn."""
     return torch.cuda.device(x.device) if x.is_cuda else np.errstate(all="ignore")
 
 

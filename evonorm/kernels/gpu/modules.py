@@ -3,6 +3,7 @@
 import linecache
 import os
 from functools import lru_cache
+from itertools import count
 from types import ModuleType
 from typing import Any
 
@@ -31,10 +32,16 @@ def interprets() -> bool:
     return os.environ.get("TRITON_INTERPRET") == "1" and find_triton()[0] is not None
 
 
-def load_kernels(program: Program, name: str) -> dict[str, Any]:
-    """The functions of the program's text, by name. Triton reads a function's source, which `linecache` then has."""
-    text = program.text
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+def load_kernels(program: Program) -> tuple[dict[str, Any], str]:
+    """The functions of the program's text by name, and the name under which `linecache` has that text.
+
+    Triton reads a function's source, and so does a traceback; whoever owns the functions takes it out again.
+    """
+    file = f"<evonorm {next(_files)}: {program.title}>"
+    linecache.cache[file] = (len(program.text), None, program.text.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"__name__": "evonorm_generated"}
-    exec(compile(text, name, "exec"), namespace)  # noqa: S102 (made of the graph above; no text of others in it)
-    return {each.name: namespace[each.name] for each in (*program.forward, *program.backward)}
+    exec(compile(program.text, file, "exec"), namespace)  # noqa: S102 (made of a graph; no text of others is in it)
+    return {each.name: namespace[each.name] for each in (*program.forward, *program.backward)}, file
+
+
+_files = count()

@@ -1,8 +1,10 @@
 """A layer's kernels, made once for each graph: what a call finds again."""
 
+import linecache
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+from weakref import finalize
 
 from torch import Tensor
 
@@ -19,7 +21,8 @@ class TritonLayer:
     def __init__(self, graph: Graph, eps: float, training: bool, per_sample: frozenset[str]) -> None:
         self.graph, self.eps, self.training, self.per_sample = graph, eps, training, per_sample
         self.program = program_of(graph, eps, training, per_sample)
-        self.kernels = load_kernels(self.program, f"<evonorm {self.program.title}>")
+        self.kernels, source = load_kernels(self.program)
+        finalize(self, linecache.cache.pop, source, None)  # a search makes many layers, and forgets most
         # a name -> its place among (weight, bias, v0, v1, moving ...)
         self.order = (*PARAMETERS, *(f"moving{i}" for i in range(len(graph.batch_moments))))
         self.parameters = tuple(i for i, name in enumerate(self.order) if name in self.program.pointers)

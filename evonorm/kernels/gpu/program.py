@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from evonorm.graph import Graph
 from evonorm.kernels.gpu.backward import Backward
@@ -11,7 +11,7 @@ from evonorm.kernels.gpu.rows import Rows
 from evonorm.kernels.gpu.text import KernelText
 from evonorm.kernels.plan.plan import Plan
 from evonorm.kernels.plan.rewrite import make_plan
-from evonorm.kernels.plan.values import PARAMETERS, Kind
+from evonorm.kernels.plan.values import PARAMETERS, Kind, NoInstructionError
 
 HEAD = '''\
 """{title}"""
@@ -41,7 +41,7 @@ class Program:
     gradients: tuple[str, ...]  # the parameters that backward gives one of
     export_rows: tuple[int, ...]  # for each batch moment of the graph the kept row of channels that holds it
 
-    @property
+    @cached_property
     def text(self) -> str:
         """A module that a person can read and Python can run."""
         return HEAD.format(title=self.title) + "\n\n".join(each.text for each in (*self.forward, *self.backward))
@@ -88,3 +88,11 @@ def make_program(plan: Plan, title: str) -> Program:
         gradients=tuple(name for name in PARAMETERS if any(f"grad_{name}" in each.pointers for each in backward)),
         export_rows=export_rows,
     )
+
+
+def triton_text(graph: Graph, eps: float, training: bool) -> str:
+    """The kernels of a layer with an affine of C numbers, for people to read."""
+    try:
+        return program_of(graph, eps, training).text
+    except NoInstructionError as error:
+        raise ValueError(f"{error.primitive} has no instruction; {graph} runs on plain torch.") from None

@@ -1,0 +1,48 @@
+"""The Triton kernels compiled for GPUs that are not here, and their traffic beside Inductor's plan for the same layer.
+
+In processes of their own: this one has Triton's interpreter, which cannot be switched off again.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+pytest.importorskip("triton", reason="the kernels are Triton's")
+
+
+def checks(tmp_path, *arguments):
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    environment["TRITON_CACHE_DIR"] = str(tmp_path)
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.gpu_checks", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "gfx942"])
+def test_every_named_layer_compiles_within_the_registers_and_spills_nothing(tmp_path, target):
+    out = checks(tmp_path, "targets", target)
+    kernels, most, limit, spilling = re.search(
+        r"(\d+) kernels, most registers (\d+) of (\d+), spilling: (.*), \d+ s", out
+    ).groups()
+    assert int(kernels) > 200
+    assert 16 < int(most) <= int(limit)
+    assert spilling == "none"
+
+
+@pytest.mark.slow
+def test_less_is_moved_than_in_inductors_plan(tmp_path):
+    out = checks(tmp_path, "traffic", "evonorm-b0", "evonorm-s0")
+    rows = [line.split("|")[1:-1] for line in out.splitlines() if line.startswith("| evonorm")]
+    assert len(rows) == 2
+    for row in rows:
+        moved = [sum(map(int, re.search(r"(\d+) \+ (\d+)", cell).groups())) for cell in row[1:]]
+        assert moved[:2] == [3, 5]
+        assert moved[2] >= 3
+        assert moved[3] > 5
