@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from evonorm import __version__
 from evonorm.cli.bench import add_bench_command
 from evonorm.cli.calibrate import add_calibrate_command
 from evonorm.cli.detections import add_detections_command
@@ -65,9 +66,19 @@ add_sample_command(app)
 add_plugins_command(app)
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        console.print(f"evonorm {__version__}", highlight=False)
+        raise typer.Exit
+
+
 @app.callback()
-def _root() -> None:
-    """Keeps sub-commands named even while there is only one."""
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="The version, and nothing else.")
+    ] = False,
+) -> None:
+    """Search, train and ship normalization-activation layers."""
 
 
 @app.command()
