@@ -48,7 +48,7 @@ lint: setup  ## Format, lint and types
 # --- to read and to ship
 
 docs: setup  ## The documentation as a site in build/site, offline; a warning or a dead link is an error
-	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs . build/site
 	@echo "build/site/index.html"
 
 wheel: setup  ## dist/: a Linux wheel with the native kernel, a pure wheel for other systems, the sources

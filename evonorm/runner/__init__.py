@@ -9,7 +9,7 @@ tells what the tests say of every layer. `train_layer.py` trains a layer in any 
 `train_list.py` many of them, and `rerank.py` the best of a search; `stored_training.py` looks at one that is not at its
 end, `work_list.py` takes lists through workers. `calibrate.py`, `calibration_trial.py`,
 `calibration_tables.py` and `rank_correlation.py` ask whether cheap stages order layers as expensive ones do, on
-`known_layers.py`; `layer_timing.py`, on `timing.py`, times layers.
+`known_layers.py`; `layer_timing.py`, on `timing.py`, times layers. `doctor.py` tells what is here and whether it works.
 """
 
 from evonorm.runner.budget import Budget as Budget
@@ -36,6 +36,7 @@ from evonorm.runner.calibration_tables import score_rows as score_rows
 from evonorm.runner.calibration_tables import what_if_rows as what_if_rows
 from evonorm.runner.calibration_trial import Curve as Curve
 from evonorm.runner.calibration_trial import Trial as Trial
+from evonorm.runner.doctor import examine as examine
 from evonorm.runner.driver import Driver as Driver
 from evonorm.runner.evaluate_layer import Measurement as Measurement
 from evonorm.runner.evaluate_layer import Watch as Watch
