@@ -1,4 +1,5 @@
 // The Python binding: pointers in, status out. Tensors are checked by evonorm/kernels/cpu/native.py, programs by evo_create.
+// It keeps to Python's stable interface (Py_LIMITED_API, set by setup.py), so one wheel serves every Python from 3.11 on.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -52,13 +53,13 @@ class Arguments {
   void pointers(float** out, int32_t count) {
     PyObject* const value = next();
     if (!value) return;
-    if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != count) {
+    if (!PyTuple_Check(value) || PyTuple_Size(value) != count) {
       PyErr_Format(PyExc_ValueError, "expected a tuple of %d pointers.", (int)count);
       good_ = false;
       return;
     }
     for (int32_t i = 0; i < count; ++i) {
-      const long long number = PyLong_AsLongLong(PyTuple_GET_ITEM(value, i));
+      const long long number = PyLong_AsLongLong(PyTuple_GetItem(value, i));
       if ((number == -1 && PyErr_Occurred()) || !number) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a pointer is null.");
         good_ = false;
@@ -118,7 +119,7 @@ void read_shape(Arguments& a, EvoCall& call) {
 int32_t exchange_in_python(void* function, double* numbers, int64_t count) {
   const PyGILState_STATE state = PyGILState_Ensure();
   PyObject* const view = PyMemoryView_FromMemory(reinterpret_cast<char*>(numbers), count * (int64_t)sizeof(double), PyBUF_WRITE);
-  PyObject* const done = view ? PyObject_CallOneArg(static_cast<PyObject*>(function), view) : nullptr;
+  PyObject* const done = view ? PyObject_CallFunctionObjArgs(static_cast<PyObject*>(function), view, nullptr) : nullptr;
   const int32_t status = done ? 0 : 1;
   Py_XDECREF(done);
   Py_XDECREF(view);
@@ -204,7 +205,7 @@ PyObject* opcodes(PyObject*, PyObject*) {
 PyObject* isa(PyObject*, PyObject*) { return PyUnicode_FromString(evo_isa()); }
 
 PyObject* force_isa(PyObject*, PyObject* name) {
-  const char* const text = PyUnicode_AsUTF8(name);
+  const char* const text = PyUnicode_AsUTF8AndSize(name, nullptr);
   if (!text) return nullptr;
   if (evo_force_isa(text) != EVO_OK) return PyErr_Format(PyExc_ValueError, "this machine cannot run %s.", text);
   Py_RETURN_NONE;

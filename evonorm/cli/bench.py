@@ -1,4 +1,4 @@
-"""The sub-command `bench`. Wiring only; `root.py` adds it."""
+"""The sub-command `bench`. Wiring only."""
 
 import json
 import math
@@ -144,7 +144,3 @@ def _print_times(title: str, columns: dict[str, list[Timed]]) -> None:
         cells = [(f"{each.milliseconds:.3f}", f"{each.ratio:.2f}") for each in row]
         table.add_row(row[0].layer, *chain(*cells))
     console.print(table, markup=False)
-
-
-def add_bench_command(app: typer.Typer) -> None:
-    app.command()(bench)

@@ -1,4 +1,4 @@
-"""The sub-command `calibrate`. Wiring only; `root.py` adds it."""
+"""The sub-command `calibrate`. Wiring only."""
 
 import math
 import shlex
@@ -198,7 +198,3 @@ def _pictures(found: Calibration) -> list[Figure]:
         title, target = f"{level.name}, {level.steps} steps", f"target, {found.target.steps} steps"
         figures.append(agreement_figure(level.name, title, pairs, title, target))
     return figures
-
-
-def add_calibrate_command(app: typer.Typer) -> None:
-    app.command()(calibrate)

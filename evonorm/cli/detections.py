@@ -14,10 +14,6 @@ from evonorm.tasks import CocoTask, write_drawings
 console = Console()
 
 
-def add_detections_command(app: typer.Typer) -> None:
-    app.command("show-detections")(show_detections)
-
-
 def show_detections(
     recipe: Annotated[Path, typer.Argument(help="of the training: a TOML file, or coco/r50-fpn and its like")],
     out: Annotated[Path, typer.Argument(help="a folder for the PNG files")],

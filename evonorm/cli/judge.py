@@ -30,10 +30,6 @@ from evonorm.workers import WorkerRecipe
 console = Console()
 
 
-def add_judge_command(app: typer.Typer) -> None:
-    app.command("judge")(judge)
-
-
 def judge(
     name: Name,
     recipe: Annotated[

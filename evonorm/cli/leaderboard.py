@@ -1,12 +1,14 @@
 """The best functions of a run beside its references, in words."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from evonorm.fitness import Priced
 from evonorm.journal import Candidate, Ranked, Rejected, Scores, plain_formula, readable
+
+if TYPE_CHECKING:
+    from evonorm.fitness import Priced
 
 
 def leaderboard_text(rows: list[Ranked], references: list[Candidate], raw: bool = False) -> Text:
@@ -46,7 +48,7 @@ def noise_words(rows: Sequence[Ranked]) -> str:
     )
 
 
-def front_text(front: Sequence[Priced], cost: str, raw: bool = False) -> Text:
+def front_text(front: Sequence["Priced"], cost: str, raw: bool = False) -> Text:
     """What each step up in cost buys, the cheapest first."""
     text = Text(
         f"{cost:>14}{'candidate':>12}{'n':>4}{'mean':>7}{'±':>7}   formula, then * gamma + beta\n", style="bold"

@@ -1,14 +1,9 @@
 """`evonorm plugins`: which packages of other people are there, and what they add."""
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
 from evonorm.foundation import load_plugins
-
-
-def add_plugins_command(app: typer.Typer) -> None:
-    app.command()(plugins)
 
 
 def plugins() -> None:

@@ -1,4 +1,4 @@
-"""The sub-commands that show things: draw, report, dashboard. Wiring only; `root.py` adds them."""
+"""The sub-commands that show things: draw, report, dashboard. Wiring only."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from evonorm.foundation import needs
-from evonorm.graph import CATALOG, graph_of
+from evonorm.graph import CATALOG, catalog_spelling, graph_of
 from evonorm.journal import find_run, run_names
 from evonorm.pictures import graph_svg, png_of, why_no_png
 from evonorm.report import kept_trainings_at, layer_page, response_figure, write_report, write_training_report
@@ -26,7 +26,8 @@ def draw(
 
     Example: evonorm draw evonorm-b0 out.svg
     """
-    graph, affine_inside = graph_of(layer), layer in CATALOG and CATALOG[layer].affine_inside
+    graph, entry = graph_of(layer), CATALOG.get(catalog_spelling(layer))
+    affine_inside = entry is not None and entry.affine_inside
     if response and out.suffix == ".html":
         raise ValueError("--response chooses one picture for an .svg or .png file; an .html page shows both.")
     if out.suffix == ".html":
@@ -92,8 +93,3 @@ def dashboard(
         f"{len(run_names(runs))} run(s) at {address} (Ctrl-C ends)", highlight=False, markup=False, soft_wrap=True
     )
     pages.serve(runs, place, hosts)
-
-
-def add_report_commands(app: typer.Typer) -> None:
-    for command in (draw, report, dashboard):
-        app.command()(command)

@@ -16,10 +16,6 @@ from evonorm.workers import WorkerRecipe
 console = Console()
 
 
-def add_rerank_command(app: typer.Typer) -> None:
-    app.command("rerank")(rerank_run)
-
-
 def rerank_run(
     name: Name,
     data: Annotated[Path, typer.Option(help="a folder in ImageNet's layout; its val/ is not read")],

@@ -7,7 +7,6 @@ from rich.console import Group
 from rich.table import Column, Table
 from rich.text import Text
 
-from evonorm.fitness import family_stories
 from evonorm.journal import (
     Event,
     Hosts,
@@ -63,9 +62,12 @@ def hosts_table(hosts: Hosts) -> Table:
 
 def family_lines(reader: Reader) -> Text:
     """The best ideas of the run: how many functions are one, who founded them, where and when they were last found."""
-    stories = family_stories(reader, leaderboard(reader, RANKED))
-    if not stories:
+    ranked = leaderboard(reader, RANKED)
+    if not ranked:
         return Text("")
+    from evonorm.fitness import family_stories  # with torch, which takes its time; not for a run without scores
+
+    stories = family_stories(reader, ranked)
     functions = sum(len(each.family.members) for each in stories)
     heads = ("best", "mean %", "functions", "founder", "islands", "newest")
     text = Text(f"the best {functions} functions are {len(stories)} families\n")

@@ -13,10 +13,6 @@ from evonorm.tasks import sample_sheet
 console = Console()
 
 
-def add_sample_command(app: typer.Typer) -> None:
-    app.command("sample")(sample)
-
-
 def sample(
     generator: Annotated[Path, typer.Argument(help="the .pt file that a training of the task gan has kept")],
     out: Annotated[Path, typer.Argument(help="the PNG file to write")],

@@ -1,4 +1,4 @@
-"""The sub-commands about a search: begin, go on, look, take something home. Wiring only; `root.py` adds them."""
+"""The sub-commands about a search: begin, go on, look. Wiring only; what needs torch is loaded where it is used."""
 
 import dataclasses
 import json
@@ -11,10 +11,7 @@ from rich.console import Console
 
 from evonorm.cli.candidate_page import candidate_page
 from evonorm.cli.leaderboard import candidate_json, front_text, leaderboard_text, row_json
-from evonorm.cli.run_status import run_status
-from evonorm.cli.search_display import Terminal
 from evonorm.cli.worker_options import Address, Insecure, WorkersOption, chosen_workers
-from evonorm.export import layer_source
 from evonorm.journal import (
     DamagedJournalError,
     End,
@@ -32,17 +29,6 @@ from evonorm.journal import (
     leaderboard,
     repair_journal,
     verdict_words,
-)
-from evonorm.runner import (
-    TIME,
-    Budget,
-    all_changes,
-    load_recipe,
-    priced_front,
-    resume_search,
-    retry_candidates,
-    start_search,
-    stored_recipe,
 )
 from evonorm.workers import WorkerRecipe
 
@@ -86,6 +72,9 @@ def search(
 
     Example: evonorm search paper_b --workers ray --address auto --set search.order=arrival
     """
+    from evonorm.cli.search_display import Terminal
+    from evonorm.runner import Budget, all_changes, load_recipe, start_search
+
     budget = Budget(minutes, candidates, steps, proposals)
     chosen = load_recipe(recipe, all_changes(changes, data, seed))
     who = _pinned(chosen_workers(chosen.workers, workers, address, insecure), no_pin)
@@ -115,6 +104,9 @@ def resume(
 
     Example: evonorm resume first --minutes 10
     """
+    from evonorm.cli.search_display import Terminal
+    from evonorm.runner import Budget, resume_search
+
     folder, budget = RunFolder(runs, name), Budget(minutes, candidates, steps, proposals)
     with folder.reader() as reader:
         settings = _worker_settings(reader, workers, address, insecure, no_pin)
@@ -125,6 +117,8 @@ def _worker_settings(
     reader: Reader, workers: str | None, address: str | None, insecure: bool, no_pin: bool
 ) -> WorkerRecipe | None:
     """Who computes for a run that goes on; None where it asks for a cluster and nobody has named one."""
+    from evonorm.runner import stored_recipe
+
     stored = dataclasses.replace(stored_recipe(reader).workers, insecure=False)  # to be said each time
     settings = _pinned(chosen_workers(stored, workers, address, insecure), no_pin)
     named = settings.kind != "ray" or workers is not None or address is not None
@@ -147,6 +141,9 @@ def retry(
 
     Example: evonorm retry first 28 107
     """
+    from evonorm.cli.search_display import Terminal
+    from evonorm.runner import retry_candidates
+
     folder = RunFolder(runs, name)
     with folder.reader() as reader:
         settings = _worker_settings(reader, workers, address, insecure, no_pin)
@@ -162,6 +159,8 @@ def status(name: Name, runs: Runs = Path("runs")) -> None:
 
     Example: evonorm status first
     """
+    from evonorm.cli.run_status import run_status
+
     folder = RunFolder(runs, name)
     with folder.checked_reader() as reader:
         console.print(run_status(folder, reader), highlight=False, soft_wrap=True)
@@ -181,11 +180,12 @@ def top(
 
     Example: evonorm top first --front nodes
     """
-    with RunFolder(runs, name).checked_reader() as reader:
-        rows, references = leaderboard(reader, number if front in (None, TIME) else None), reader.references()
     if front is not None:
-        console.print(front_text(*priced_front(rows, front), raw), highlight=False, soft_wrap=True)
-    elif as_json:
+        _print_front(RunFolder(runs, name), front, number, raw)
+        return
+    with RunFolder(runs, name).checked_reader() as reader:
+        rows, references = leaderboard(reader, number), reader.references()
+    if as_json:
         found = {
             "top": [row_json(row) for row in rows],
             "references": [*map(candidate_json, references)],
@@ -193,6 +193,14 @@ def top(
         typer.echo(json.dumps(found, indent=2))
     else:
         console.print(leaderboard_text(rows, references, raw), highlight=False, soft_wrap=True)
+
+
+def _print_front(folder: RunFolder, price: str, number: int, raw: bool) -> None:
+    from evonorm.runner import TIME, priced_front
+
+    with folder.checked_reader() as reader:
+        rows = leaderboard(reader, number if price == TIME else None)
+    console.print(front_text(*priced_front(rows, price), raw), highlight=False, soft_wrap=True)
 
 
 def show(name: Name, candidate: Index, runs: Runs = Path("runs")) -> None:
@@ -203,31 +211,6 @@ def show(name: Name, candidate: Index, runs: Runs = Path("runs")) -> None:
     with RunFolder(runs, name).checked_reader() as reader:
         page = candidate_page(reader, reader.candidate(candidate))
     console.print(page, highlight=False, soft_wrap=True)
-
-
-def export(
-    name: Name,
-    candidate: Index,
-    file: Annotated[Path, typer.Argument(help="a Python file that does not exist yet")],
-    class_name: Annotated[str, typer.Option("--class", help="of the layer in the file")] = "FoundNormAct",
-    force: Annotated[bool, typer.Option(help="overwrite the file")] = False,
-    runs: Runs = Path("runs"),
-) -> None:
-    """Writes a candidate as a Python module that needs torch and nothing else.
-
-    Example: evonorm export first 117 layer.py
-    """
-    with RunFolder(runs, name).checked_reader() as reader:
-        proposal = reader.candidate(candidate).proposal
-    if proposal.name:
-        raise ValueError(
-            f"{proposal.name} is a reference of the run: evonorm.create_layer({proposal.name!r}, channels)."
-        )
-    source = layer_source(proposal.graph, class_name, f"candidate {candidate} of the run {name}")
-    if file.exists() and not force:
-        raise ValueError(f"{file} exists already. Choose another name, or --force.")
-    file.write_text(source)
-    console.print(f"{file}: class {class_name}, {proposal.graph}", highlight=False, soft_wrap=True)
 
 
 @journal_app.command()
@@ -319,14 +302,10 @@ def import_command(
     console.print(f"{folder.path}. Go on with: {folder.command('resume')}", highlight=False, soft_wrap=True)
 
 
-def add_commands(app: typer.Typer) -> None:
-    for command in (search, resume, retry, status, top, show, export):
-        app.command()(command)
-    app.add_typer(journal_app, name="journal")
-
-
 def _finish(folder: RunFolder, run: Callable[[], str]) -> None:
     """Runs a session and tells how it ended, with the leaderboard."""
+    from evonorm.cli.run_status import run_status
+
     try:
         ended = run()
     except JournalFullError as error:

@@ -1,4 +1,4 @@
-"""The sub-command `show-kernel`. Wiring only; `root.py` adds it."""
+"""The sub-command `show-kernel`. Wiring only."""
 
 from typing import Annotated
 
@@ -20,7 +20,3 @@ def show_kernel(
     Example: evonorm show-kernel "x * sigmoid(x) / rms_whcg(x)" --eval
     """
     typer.echo(triton_text(graph_of(layer), eps, training=not evaluation), nl=False)
-
-
-def add_show_kernel_command(app: typer.Typer) -> None:
-    app.command("show-kernel")(show_kernel)

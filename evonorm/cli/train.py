@@ -16,10 +16,6 @@ from evonorm.training import rank, torchrun_ranks
 console = Console()
 
 
-def add_train_command(app: typer.Typer) -> None:
-    app.command("train")(train_layers)
-
-
 def train_layers(
     recipe: Annotated[
         Path,

@@ -43,7 +43,7 @@ def positions(
 
     Raises ValueError for impossible arguments, and if no input that was tried runs through the model.
 
-    Example: print(evonorm.positions(torchvision.models.resnet18()))
+    Example: print(evonorm.positions(torchvision.models.resnet18(), torch.randn(2, 3, 64, 64)))
     """
     choices = _Choices(activations, only, without_activation)
     return _look(model, example, choices).positions
@@ -83,7 +83,9 @@ def convert(
     Raises ValueError for impossible arguments, if no input that was tried runs through the model, and if there is
     nothing to convert; SurgeryError, with the position, if the self-check fails. The model is then as it was.
 
-    Example: evonorm.convert(torchvision.models.resnet50(), "evonorm-s0")
+    Example:
+        model = evonorm.convert(torchvision.models.resnet18(), "evonorm-s0", torch.randn(2, 3, 64, 64))
+        assert isinstance(model.bn1, evonorm.EvoNormS0)
     """
     look = _look(model, example, _Choices(activations, only, without_activation))
     if not look.positions.with_action(CONVERT):

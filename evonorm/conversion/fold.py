@@ -33,7 +33,7 @@ def fold(model: nn.Module, example: Example = None) -> nn.Module:
     Raises SurgeryError if that changes the outputs, for instance since something else reads what a convolution gives;
     the model is then as it was. ValueError if no input that was tried runs through the model.
 
-    Example: evonorm.fold(evonorm.create_model("resnet50", layer="evonorm-s0"))
+    Example: evonorm.fold(evonorm.create_model("resnet-nano", layer="bn-relu"), torch.randn(2, 3, 24, 24))
     """
     trial = copy.deepcopy(model)
     example = example_for(trial) if example is None else example

@@ -33,7 +33,11 @@ def imitate(
         learning_rate: the highest.
         weight_decay: not for gamma, beta, v0, v1 and biases.
 
-    Example: evonorm.imitate(model, old_model, (x for x, _ in loader))
+    Example:
+        teacher = torchvision.models.resnet18(num_classes=10).eval()
+        pictures = torch.randn(64, 3, 32, 32)
+        model = evonorm.convert(copy.deepcopy(teacher), "evonorm-s0", pictures[:2], calibrate=pictures)
+        losses = evonorm.imitate(model, teacher, pictures.split(16))
     """
     steps = [each if isinstance(each, Tensor) else each[0] for each in batches]
     spared = no_weight_decay(model)

@@ -21,7 +21,11 @@ def timm_norm_act(layer: str | Graph, groups: int = 32) -> Callable[..., nn.Modu
     The function has the arguments that timm's models give: `act_layer`, `act_kwargs` and `inplace` are without effect,
     since the layer is its own activation.
 
-    Example: timm.create_model("resnetv2_50", norm_layer=evonorm.timm_norm_act("evonorm-s0"))
+    Arguments:
+        layer: a name, a formula or a Graph as in `create_layer`.
+        groups: of channels, for layers with moments over groups.
+
+    Example: timm.create_model("test_efficientnet", norm_layer=evonorm.timm_norm_act("evonorm-s0"))
     """
 
     def norm_act(
@@ -48,7 +52,9 @@ def register_in_timm() -> list[str]:
 
     timm has layers of its own, such as `evonorms0` and `frn`; they stay what they are. Returns the new names.
 
-    Example: evonorm.register_in_timm()
+    Example:
+        evonorm.register_in_timm()
+        model = timm.create_model("test_efficientnet", norm_layer="evonorm.b0")
     """
     with needs("vision", "register_in_timm"):
         from timm.layers import create_norm_act

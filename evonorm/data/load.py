@@ -24,9 +24,16 @@ def register_data(name: str, load: Callable[[], DataSet]) -> None:
         name: as a recipe writes it.
         load: opens it; called once per process and only when somebody asks for it.
 
+    Raises ValueError for a name that is taken or cannot be typed, TypeError where `load` cannot be called.
+
     Example:
-        def load_maps() -> DataSet: ...
-        evonorm.register_data("maps", load_maps)
+        def load_noise():
+            pixels = torch.randint(256, (300, 32, 32, 3), dtype=torch.uint8)
+            labels = torch.randint(10, (300,), dtype=torch.uint8)
+            parts = [evonorm.data.Images(pixels, labels, rows) for rows in torch.arange(300).split(100)]
+            return evonorm.data.DataSet("noise", *parts, mean=(0.5, 0.5, 0.5), std=(0.3, 0.3, 0.3))
+
+        evonorm.register_data("noise", load_noise)
     """
     check_plain_name(name, "data set")
     if not callable(load):

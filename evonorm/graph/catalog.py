@@ -106,13 +106,27 @@ CATALOG: Register[Entry] = Register(
 )
 
 
+def catalog_spelling(layer: str) -> str:
+    """A layer's name as the catalog has it, for instance of `EvoNorm-S0`; any other text as it is."""
+    return layer.lower() if layer not in CATALOG and layer.lower() in CATALOG else layer
+
+
 def graph_of(layer: str | Graph) -> Graph:
-    """The graph of a layer that a person names: by its name in the catalog, by a formula, or as a Graph."""
+    """The graph of a layer that a person names: by its name in the catalog, by a formula, or as a Graph.
+
+    Arguments:
+        layer: a name of `evonorm.layer_names()` in any case, formula text, or a Graph, which is returned as it is.
+
+    Raises ValueError for a name that is none (it says which is close) and for a layer that has no formula,
+    FormulaError for text that cannot be read, TypeError for anything else.
+
+    Example: assert evonorm.graph_of("evonorm-s0") == evonorm.graph_of("x * sigmoid(v1 * x) / std_whcg(x)")
+    """
     if isinstance(layer, Graph):
         return layer
     if not isinstance(layer, str):
         raise TypeError(f"layer must be a name, formula text or a Graph, got {type(layer).__name__}.")
-    entry = CATALOG.get(layer)
+    entry = CATALOG.get(catalog_spelling(layer))
     if entry is None:
         return _parsed(layer)
     if entry.formula is None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from evonorm.foundation import did_you_mean
+from evonorm.graph.dialects import spelled_here
 from evonorm.graph.graph import INITIAL_NODES, MAX_NODES, ZERO, Graph, Node, with_output
 from evonorm.graph.primitive import Primitive
 from evonorm.graph.primitives import PRIMITIVES
@@ -26,7 +27,16 @@ _TOKEN = re.compile(r"\s*(?:(?P<name>[A-Za-z_][A-Za-z_0-9]*)|(?P<number>[0-9.]+)
 
 
 class FormulaError(ValueError):
-    """A formula that cannot be read: what is wrong, the text, and a caret under the place."""
+    """A formula that cannot be read: what is wrong, the text, and a caret under the place.
+
+    A ValueError with the attributes `problem`, `text` and `position`.
+
+    Example:
+        try:
+            evonorm.Graph.parse("x / std_bhw(x)")
+        except evonorm.FormulaError as error:
+            assert error.position == 4 and "Did you mean 'std_bwh'" in error.problem
+    """
 
     def __init__(self, problem: str, text: str, position: int) -> None:
         start, end = max(0, position - 60), position + 40
@@ -76,7 +86,8 @@ def _tokens(text: str) -> list[Token]:
         match = _TOKEN.match(text, position)
         if match is None:
             position += len(text[position:]) - len(text[position:].lstrip())
-            raise FormulaError(f"unexpected character {text[position]!r}.", text, position)
+            stray = text[position]
+            raise FormulaError(f"unexpected character {stray!r}.{spelled_here(stray)}", text, position)
         kind = match.lastgroup or ""
         tokens.append(Token(match[kind], match.start(kind), kind))
         position = match.end()
@@ -135,6 +146,8 @@ class _Parser:
         while self.token.text in ("*", "/"):
             op = INFIX[self.token.text]
             self.at += 1
+            if op == "mul" and self.token.text == "*":
+                raise self.error(f"there is no operator '**'.{spelled_here('**')}")
             left = self.add_node(op, left, self.unary())
         return left
 
@@ -179,10 +192,10 @@ class _Parser:
     def unknown(self, token: Token) -> FormulaError:
         if token.kind == "name":
             known = known_names()
-            hint = did_you_mean(token.text, known, most=1)
+            hint = spelled_here(token.text) or did_you_mean(token.text, known, most=1)
             return self.error(f"unknown name {token.text!r}.{hint} Known names: {', '.join(known)}.")
         if token.kind == "number":
-            return self.error(f"the only numbers are 0 and 1, got {token.text!r}.")
+            return self.error(f"the only numbers are 0 and 1, got {token.text!r}.{spelled_here('2')}")
         return self.error(f"expected x, 0, 1, v0, v1, a function or '(', got {token.text!r}.")
 
 

@@ -20,7 +20,14 @@ MAX_NODES = 60  # a bound against absurd input, far above any layer that makes s
 
 @dataclass(frozen=True)
 class Node:
-    """One intermediate node: the primitive's name and the numbers of the nodes it reads."""
+    """One intermediate node: the primitive's name and the numbers of the nodes it reads.
+
+    Arguments:
+        op: the name of a primitive, such as `std_bwh` or `mul`.
+        inputs: numbers of earlier nodes; 0 to 3 are x, 0, v0 and v1, and 4 is the first intermediate one.
+
+    Example: node = evonorm.Node("mul", (3, 0))  # v1 * x
+    """
 
     op: str
     inputs: tuple[int, ...]
@@ -35,7 +42,17 @@ class Graph:
     """A normalization-activation layer without its final affine `* gamma + beta`.
 
     Make one with `Graph.parse("x / std_bwh(x)")`, `sample_graph(rng)` or `Graph.decode(text)`. `str(graph)` is its
-    formula, `graph.encode()` its storage form with the dead nodes.
+    formula, `graph.encode()` its storage form with the dead nodes. Graphs are frozen: `mutate` returns another one.
+
+    Arguments:
+        nodes: the intermediate nodes, each of which reads earlier ones; the last one is the output.
+
+    Raises ValueError for no node or more than 60, an unknown primitive, or a node that reads a later one.
+
+    Example:
+        graph = evonorm.Graph.parse("x / max(std_bwh(x), v1 * x + std_wh(x))")
+        assert graph == evonorm.Graph.decode(graph.encode())
+        assert graph.reads("v1") and len(graph.batch_moments) == 1
     """
 
     nodes: tuple[Node, ...]

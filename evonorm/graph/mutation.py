@@ -13,9 +13,19 @@ from evonorm.graph.sampling import sample_node, sample_primitive, with_dead_node
 
 
 def mutate(graph: Graph, rng: np.random.Generator, batch_ops: bool = True, times: int = 1) -> Graph:
-    """A copy with one intermediate node drawn anew, some `times` over.
+    """A copy with one intermediate node drawn anew, some `times` over (the paper's mutation).
 
     Dead nodes count too; the new primitive may equal the old one.
+
+    Arguments:
+        graph: the parent, which stays as it is.
+        rng: numpy's generator; the same state gives the same child.
+        batch_ops: False draws no moment over the batch (the S series).
+        times: how many mutations one after the other; the paper's evolution takes two.
+
+    Example:
+        child = evonorm.mutate(evonorm.graph_of("evonorm-b0"), np.random.default_rng(0), times=2)
+        assert isinstance(child, evonorm.Graph)
     """
     nodes = list(graph.nodes)
     for _ in range(times):

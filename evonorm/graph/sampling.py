@@ -10,7 +10,15 @@ Rows = tuple[tuple[Primitive, ...], ...]
 
 
 def sample_graph(rng: np.random.Generator, nodes: int = PAPER_NODES, batch_ops: bool = True) -> Graph:
-    """A random graph of the paper's generator; without `batch_ops` no node aggregates over the batch (the S series)."""
+    """A random graph of the paper's generator.
+
+    Arguments:
+        rng: numpy's generator; the same state gives the same graph.
+        nodes: how many intermediate nodes; most of them will be dead, since the output does not reach them.
+        batch_ops: False draws no moment over the batch (the S series).
+
+    Example: graph = evonorm.sample_graph(np.random.default_rng(0))
+    """
     rows = searched_rows(batch_ops)
     return Graph(tuple(_sample_node(rng, len(INITIAL_NODES) + i, rows) for i in range(nodes)))
 

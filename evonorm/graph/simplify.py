@@ -60,7 +60,12 @@ ONE = Expression("exp", (ZERO,))
 
 
 def simplify(graph: Graph) -> Graph:
-    """The canonical graph of the same function: without dead nodes, inputs ordered, the sure identities applied."""
+    """The canonical graph of the same function: without dead nodes, inputs ordered, the sure identities applied.
+
+    Two graphs with one canonical form are the same function; the reverse need not hold.
+
+    Example: assert str(evonorm.simplify(evonorm.Graph.parse("max(x, x) + 0"))) == "x"
+    """
     found = {number: Expression(name) for number, name in enumerate(INITIAL_NODES)}
     for number, node in graph.live_nodes:
         found[number] = apply(node.op, *(found[i] for i in node.inputs))

@@ -4,7 +4,8 @@ Read `norm_act.py` first: one module that runs any graph. `conventions.py` is wh
 them, `evonorms.py` names the paper's six, `baselines.py` holds what they are compared with, `create.py` makes any of
 them from a name, a formula or a graph, `lazy.py` learns the channels from the first input. `moving_moments.py` finds
 the moving moments of a model anew or holds them still, `sync.py` takes moments over all ranks, `checkpoints.py` reads
-those of other people's layers, `weight_decay.py` says which parameters are better left without it.
+those of other people's layers, `weight_decay.py` says which parameters are better left without it, `exported.py` runs
+layers that were exported as source.
 """
 
 from evonorm.layers.baselines import BatchNormAct as BatchNormAct
@@ -21,6 +22,7 @@ from evonorm.layers.evonorms import EvoNormB2 as EvoNormB2
 from evonorm.layers.evonorms import EvoNormS0 as EvoNormS0
 from evonorm.layers.evonorms import EvoNormS1 as EvoNormS1
 from evonorm.layers.evonorms import EvoNormS2 as EvoNormS2
+from evonorm.layers.exported import run_exported as run_exported
 from evonorm.layers.lazy import LazyNormAct as LazyNormAct
 from evonorm.layers.moving_moments import freeze_moments as freeze_moments
 from evonorm.layers.moving_moments import update_moments as update_moments

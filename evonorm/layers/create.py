@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from evonorm.foundation import Register, check_plain_name
-from evonorm.graph import CATALOG, Entry, Graph, graph_of
+from evonorm.graph import CATALOG, Entry, Graph, catalog_spelling, graph_of
 from evonorm.layers.baselines import BatchNormAct, FilterResponseNorm, GroupNormAct, PixelNormReLU
 from evonorm.layers.conventions import check_settings, largest_divisor, whole_number
 from evonorm.layers.evonorms import EVONORMS
@@ -115,7 +115,7 @@ def create_layer(
     """A layer to put where a model has a normalization and the activation behind it.
 
     Arguments:
-        layer: a name of `layer_names()`, formula text such as "x / std_bwh(x)", or a Graph.
+        layer: a name of `layer_names()` in any case, formula text such as "x / std_bwh(x)", or a Graph.
         channels: C of the inputs (N, C, *spatial).
         nonlinearity: False where the model has no activation: plain affine for EvoNorms and graphs; the normalization
             without the activation for BN, GN, LN, FRN and PixelNorm.
@@ -128,6 +128,7 @@ def create_layer(
     """
     check_settings(eps, momentum)
     settings = (whole_number("channels", channels), nonlinearity, whole_number("groups", groups), eps, momentum)
+    layer = catalog_spelling(layer) if isinstance(layer, str) else layer
     if isinstance(layer, str) and layer in CATALOG and layer in BUILDERS:
         built = BUILDERS[layer](*settings)
         return built if device is None and dtype is None else built.to(device=device, dtype=dtype)

@@ -25,7 +25,10 @@ def update_moments(model: nn.Module, loader: Iterable[Any]) -> nn.Module:
 
     Raises ValueError if there is no batch.
 
-    Example: evonorm.update_moments(averaged_model, loader)
+    Example:
+        model = evonorm.create_model("resnet-nano", layer="evonorm-b0")
+        averaged = torch.optim.swa_utils.AveragedModel(model)
+        evonorm.update_moments(averaged, [torch.randn(8, 3, 24, 24) for _ in range(3)])
     """
     layers = [each for each in layers_with_moments(model) if not is_frozen(each)]
     momenta = [each.momentum for each in layers]
@@ -65,7 +68,9 @@ def freeze_moments(model: nn.Module, frozen: bool = True) -> nn.Module:
         model: changed in place, and returned.
         frozen: False lets the layers go again, in the mode that the model is in.
 
-    Example: evonorm.freeze_moments(model.backbone)
+    Example:
+        model = evonorm.create_model("resnet-nano", layer="evonorm-b0")
+        evonorm.freeze_moments(model).train()  # batches of a few pictures do not disturb it any more
     """
     for layer in layers_with_moments(model):
         if frozen and not is_frozen(layer):

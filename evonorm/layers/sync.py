@@ -27,7 +27,9 @@ def sync_moments(model: nn.Module, group: "ProcessGroup | None" = None) -> nn.Mo
         model: changed in place, and returned. Before or after it is wrapped in DistributedDataParallel.
         group: the ranks; None is all of them.
 
-    Example: model = DistributedDataParallel(evonorm.sync_moments(model))
+    Example:
+        model = evonorm.sync_moments(evonorm.create_model("resnet-nano", layer="evonorm-b0"))
+        # in every process of torchrun: model = DistributedDataParallel(model)
     """
     for layer in model.modules():
         if isinstance(layer, NormAct | BatchNormAct) and layer.track_running_stats:

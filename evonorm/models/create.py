@@ -127,6 +127,10 @@ def register_anchor(
         groups: of moments over (w,h,c/g).
 
     Example:
+        def tiny(layer, num_classes, width):
+            features = nn.Sequential(nn.Conv2d(3, 16, 3), layer(16), nn.AdaptiveAvgPool2d(1))
+            return nn.Sequential(features, nn.Flatten(), nn.Linear(16, num_classes))
+
         evonorm.register_anchor("tiny-anchor", tiny, batch_size=64, groups=4)
     """
     anchor = Anchor(name, build, batch_size, crop, image_size, groups)
@@ -176,7 +180,9 @@ def create_model(
     Raises ValueError for an unknown name (it says which is close) or impossible arguments, TypeError for a layer
     that is none of the four.
 
-    Example: model = evonorm.create_model("resnet50", layer="evonorm-b0")
+    Example:
+        model = evonorm.create_model("resnet50-cifar", layer="evonorm-b0", num_classes=10)
+        assert model(torch.randn(2, 3, 24, 24)).shape == (2, 10)
     """
     entry = find_model(name)
     num_classes = entry.num_classes if num_classes is None else num_classes

@@ -10,7 +10,7 @@ A factor at the end folds into gamma.
 
 from dataclasses import dataclass
 
-from evonorm.graph import CATALOG, INDEX_SETS, INITIAL_NODES, Graph, Node, X, graph_of
+from evonorm.graph import CATALOG, INDEX_SETS, INITIAL_NODES, Graph, Node, X, catalog_spelling, graph_of
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class CountedLayer:
 
 def layer_to_count(layer: str | Graph, nonlinearity: bool) -> CountedLayer:
     """The graph of a named layer, formula or graph at a position with or without nonlinearity."""
-    entry = CATALOG.get(layer) if isinstance(layer, str) else None
+    entry = CATALOG.get(catalog_spelling(layer)) if isinstance(layer, str) else None
     if entry is not None and entry.normalization is not None:
         graph = graph_of(entry.name) if nonlinearity else Graph.parse(entry.normalization)
         return CountedLayer(graph, affine_inside=True)

@@ -30,6 +30,18 @@ class Run:
 
     `records()` gives a plain dict per candidate, `to_dataframe()` the same as a table where pandas is installed,
     `figures()` the charts with their data, `report()` writes the HTML file.
+
+    Arguments:
+        name: of the run.
+        runs: the folder of all runs.
+
+    Raises ValueError if there is no such run (it says which is close), DamagedJournalError if its file is damaged.
+
+    Example:
+        run = evonorm.Run("first")
+        for row in run.top(3):
+            print(row["formula"], row["average"])
+        print(run.figures()["progress_candidates"].csv()[:60])
     """
 
     def __init__(self, name: str, runs: str | Path = "runs") -> None:

@@ -12,6 +12,7 @@ tells what the tests say of every layer. `train_layer.py` trains a layer in any 
 end, `work_list.py` takes lists through workers. `calibrate.py`, `calibration_trial.py`,
 `calibration_tables.py` and `rank_correlation.py` ask whether cheap stages order layers as expensive ones do, on
 `known_layers.py`; `layer_timing.py`, on `timing.py`, times layers, and `device_bench.py` times them on a GPU.
+`doctor.py` tells what is here and whether it works.
 """
 
 from evonorm.runner.budget import Budget as Budget
@@ -46,6 +47,7 @@ from evonorm.runner.device_bench import bench_device as bench_device
 from evonorm.runner.device_bench import describe_device as describe_device
 from evonorm.runner.device_bench import find_device as find_device
 from evonorm.runner.device_bench import kernel_on as kernel_on
+from evonorm.runner.doctor import examine as examine
 from evonorm.runner.driver import Driver as Driver
 from evonorm.runner.evaluate_layer import Measurement as Measurement
 from evonorm.runner.evaluate_layer import Watch as Watch

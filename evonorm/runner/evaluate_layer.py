@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evonorm.fitness import FitnessRecipe, evaluate
-from evonorm.graph import CATALOG, Graph
+from evonorm.graph import CATALOG, catalog_spelling, graph_of
 from evonorm.journal import (
     Failed,
     KeptResults,
@@ -55,7 +55,7 @@ def check_layers(layers: Sequence[str]) -> None:
     """Raises before any training where a name is unknown, a formula cannot be read or does not depend on x."""
     for layer in layers:
         create_layer(layer, channels=8)
-        if layer not in CATALOG and not Graph.parse(layer).reads("x"):
+        if catalog_spelling(layer) not in CATALOG and not graph_of(layer).reads("x"):
             raise ValueError(f"the formula {layer!r} does not read x: its output would be the same for every input.")
 
 

@@ -47,7 +47,20 @@ def register_task(
         identity: (settings) -> dict, what a kept result is found by beside the settings, such as a checksum of the
             data; {"data": None} takes the setting `data` out, since a path decides nothing.
 
-    Example: evonorm.register_task("my-task", MySettings, MyTask)
+    docs/proxy_task.md writes a whole task. Raises ValueError for a name that is taken or cannot be typed, TypeError for
+    settings that are no dataclass.
+
+    Example:
+        @dataclasses.dataclass(frozen=True)
+        class Settings:
+            model: str = "resnet-nano"
+
+        def create(layer, settings, recipe, seed):
+            model = evonorm.create_model(settings.model, layer)
+            noise = NoiseBatches(seed)  # has batch(step, worker) -> pictures, labels
+            return evonorm.training.Classification(model, noise, undecayed=evonorm.no_weight_decay(model))
+
+        evonorm.register_task("my-task", Settings, create)
     """
     check_plain_name(name, "task")
     if not (isinstance(settings, type) and is_dataclass(settings)):

@@ -1,11 +1,13 @@
 """The written-out layer is the layer: same numbers, same gradients, same moving moments, same state dict."""
 
 import ast
+import sys
 
 import numpy as np
 import pytest
 import torch
 
+import evonorm
 from evonorm.export.source import layer_source
 from evonorm.graph import CATALOG, Graph, sample_graph
 from evonorm.layers import NormAct
@@ -14,10 +16,15 @@ FORMULAS = sorted({entry.formula for entry in CATALOG.values() if entry.formula}
 RANDOM = [sample_graph(np.random.default_rng(seed), nodes=4 + seed % 12) for seed in range(250)]
 
 
-def load(graph, name="FoundNormAct"):
+def load(graph, name="FoundNormAct", alone=True):
+    """The class and its source; `alone` as in a process without evonorm."""
     source = layer_source(graph, name)
     namespace = {}
-    exec(compile(source, "layer.py", "exec"), namespace)
+    with pytest.MonkeyPatch.context() as patch:
+        if alone:
+            patch.setitem(sys.modules, "evonorm.layers", None)
+        exec(compile(source, "layer.py", "exec"), namespace)
+    assert (namespace["run_exported"] is None) == alone
     return namespace[name], source
 
 
@@ -86,7 +93,9 @@ def test_the_source_imports_torch_alone_and_has_nothing_unused(formula):
     tree = ast.parse(source)
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     modules |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    assert modules <= {"torch", "collections.abc"}
+    assert modules <= {"torch", "collections.abc", "evonorm.layers"}
+    (attempt,) = (node for node in tree.body if isinstance(node, ast.Try))
+    assert "from evonorm.layers import run_exported" in ast.unparse(attempt)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for function in (node.name for node in tree.body if isinstance(node, ast.FunctionDef)):
         assert function in names
@@ -97,3 +106,30 @@ def test_a_class_needs_a_name():
     for name in ("1st", "class", "a b", ""):
         with pytest.raises(ValueError, match="Python identifier"):
             layer_source(RANDOM[0], name)
+
+
+@pytest.mark.filterwarnings("ignore:evonorm's native kernel has no instruction:RuntimeWarning")
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_beside_evonorm_it_runs_on_its_kernels_with_the_same_numbers(formula):
+    graph = Graph.parse(formula)
+    alone, beside = (load(graph, alone=alone)[0](8) for alone in (True, False))
+    ours = NormAct(graph, 8)
+    generator = torch.Generator().manual_seed(0)
+    for training in (True, True, False):
+        x = torch.randn((4, 8, 5, 5), generator=generator) * 2 + 0.3
+        found = []
+        for layer in (ours.train(training), beside.train(training), alone.train(training)):
+            leaf = x.clone().requires_grad_()
+            y = layer(leaf)
+            y.square().sum().backward()
+            found.append((y.detach(), leaf.grad, type(y.grad_fn).__name__))
+        torch.testing.assert_close(found[1][:2], found[0][:2], rtol=0, atol=0)
+        torch.testing.assert_close(found[1][:2], found[2][:2], rtol=1e-3, atol=1e-4)
+        assert found[1][2] == found[0][2]
+    for name, value in ours.state_dict().items():
+        torch.testing.assert_close(beside.state_dict()[name], value, rtol=1e-6, atol=1e-7)
+
+
+def test_weight_decay_spares_an_exported_layer():
+    model = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 1), load(Graph.parse("x * sigmoid(v1 * x) / rms_whc(x)"))[0](8))
+    assert evonorm.no_weight_decay(model) == {"1.weight", "1.bias", "1.v1"}

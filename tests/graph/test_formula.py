@@ -74,7 +74,7 @@ def test_latex_uses_the_papers_letters():
         ("max(x)", "max takes 2", 0),
         ("tanh(x, x)", "tanh takes 1", 0),
         ("2 * x", "the only numbers are 0 and 1", 0),
-        ("x ** x", r"got '\*'", 3),
+        ("x ** x", r"no operator '\*\*'", 3),
         ("x # 1", "unexpected character '#'", 2),
         ("std_bwh x", r"expected '\('", 8),
         ("(" * 1000, "nested deeper", 122),

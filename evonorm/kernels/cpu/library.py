@@ -2,6 +2,7 @@
 
 import warnings
 from functools import cache, lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
@@ -21,6 +22,8 @@ def find_library() -> tuple[ModuleType | None, str]:
     try:
         from evonorm.kernels.cpu import _native  # type: ignore[attr-defined]
     except ImportError as error:
+        if not list(Path(__file__).parent.glob("_native*")):
+            return None, "this installation has none (a pure wheel, or no C++17 compiler when it was installed)"
         return None, f"it could not be loaded ({error}); build it with `pip install -e .` and a C++17 compiler"
     library: Any = _native
     if library.opcodes() != OPCODES or list(library.opcodes()) != list(OPCODES):

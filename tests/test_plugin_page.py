@@ -1,10 +1,8 @@
-"""What CONTRIBUTING.md says is what happens: its program is run as it stands there."""
+"""What docs/guide/plugin.md says is what happens: its program is run as it stands there."""
 
-import re
 import tomllib
 import warnings
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +16,10 @@ from evonorm.kernels import fingerprint
 from evonorm.models import model_cost
 from evonorm.pictures import formula_mathml, graph_svg
 from tests import test_every_primitive as every
+from tests.pages import ROOT, blocks
 from tests.registrations import REGISTERS, taken_back
 
-ROOT = Path(__file__).parent.parent
-TEXT = (ROOT / "CONTRIBUTING.md").read_text()
+PAGE = ROOT / "docs" / "guide" / "plugin.md"
 FORMULAS = {
     "unary": "softsign(x + v1) / rms_wh(x)",
     "binary": "x / hypotenuse(x, v0)",
@@ -32,9 +30,9 @@ FORMULAS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def program():
-    (code,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    (block,) = blocks(PAGE, "python")
     with taken_back():
-        exec(code, {})
+        exec(block.code, {})
         yield
 
 
@@ -79,7 +77,7 @@ class TestEveryWay:
         namespace = {}
         exec(layer_source(graph, "Exported"), namespace)
         x = torch.randn(4, 8, 3, 3, dtype=torch.float64)
-        torch.testing.assert_close(namespace["Exported"](8).double()(x), evonorm.NormAct(graph, 8).double()(x))
+        torch.testing.assert_close(namespace["Exported"](8).double().plain(x), evonorm.NormAct(graph, 8).double()(x))
 
     def test_cost(self, formula):
         assert (
@@ -104,9 +102,9 @@ def test_torch_compile_looks_through_them():
 
 
 def test_its_entry_point_is_that_of_the_package():
-    (table,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    (block,) = blocks(PAGE, "toml")
     project = tomllib.loads((ROOT / "tests" / "plugin_package" / "pyproject.toml").read_text())
-    assert tomllib.loads(table)["project"]["entry-points"] == project["project"]["entry-points"]
+    assert tomllib.loads(block.code)["project"]["entry-points"] == project["project"]["entry-points"]
 
 
 @pytest.mark.parametrize(
