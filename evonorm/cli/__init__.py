@@ -3,8 +3,8 @@
 It loads each command when it is asked for. `doctor.py`, `layers.py`, `cost.py`, `bench.py`, `show_kernel.py`,
 `data.py`, `evaluate.py`, `search.py`, `judge.py`, `export.py`, `report.py`, `train.py`, `rerank.py`, `sample.py`,
 `detections.py`, `calibrate.py` and `plugins.py` are the commands by subject; `search_display.py`,
-`train_display.py`, `training_bars.py`, `work_bars.py`, `leaderboard.py`, `run_status.py` and `candidate_page.py` are what they
-show on a terminal. `worker_options.py` are the options about who computes.
+`train_display.py`, `training_bars.py`, `work_bars.py`, `leaderboard.py`, `run_status.py` and `candidate_page.py` are
+what they show on a terminal. `worker_options.py` are the options about who computes.
 """
 
 import sys
