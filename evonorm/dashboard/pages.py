@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from evonorm.dashboard.live_runs import LiveRun, LiveRuns
 from evonorm.dashboard.live_trainings import LiveTrainings, find_trainings, training_names
-from evonorm.journal import LISTED, end_of_journal, find_run, run_names, run_state
+from evonorm.journal import LISTED, SORTED, Ranked, Reader, end_of_journal, find_run, leaderboard, run_names, run_state
 from evonorm.pictures import Figure
 from evonorm.report import (
     HEADINGS,
@@ -18,12 +19,17 @@ from evonorm.report import (
     NamedTally,
     candidate_rows,
     candidate_values,
+    found_by,
     funnel_figure,
     progress_figures,
     render,
+    side_of,
+    verdict_words,
     what_was_run,
 )
 
+LONGEST_FIND = 200
+COMPARED = 100  # functions of each run, that may be found by both
 STATIC = {"style.css": "text/css", "live.js": "text/javascript"}
 # Only our own files may run or be loaded: a script that slipped through the escaping would still not start.
 HEADERS = {
@@ -42,19 +48,28 @@ class DashboardPages:
         self.runs = runs
         self.open_runs = LiveRuns(runs)
         self.open_trainings: dict[str, LiveTrainings] = {}
+        self._best_known: dict[str, tuple[int, Ranked | None]] = {}  # by run: up to which outcome, and what it is
 
     def all_runs(self) -> Response:
         rows = [self._run_row(name) for name in run_names(self.runs)]
-        values = {"rows": rows, "folder": self.runs, "trainings": training_names(self.runs)}
+        trainings = [(name, self._under_way(name)) for name in training_names(self.runs)]
+        values = {"rows": rows, "folder": self.runs, "trainings": trainings}
         return html_page("runs.html", {"title": "evonorm: runs", **values})
 
     def _run_row(self, name: str) -> dict[str, Any]:
         try:
             with find_run(self.runs, name).reader() as reader:
-                row = {"proposed": end_of_journal(reader)[1], "best": reader.best_average()}
+                last, proposed = end_of_journal(reader)
+                row = {"proposed": proposed, "best": self._best(name, last, reader)}
                 return {"name": name, "error": None, "state": str(run_state(reader)), **row}
         except ValueError as error:
             return {"name": name, "error": str(error)}
+
+    def _best(self, name: str, last: int, reader: Reader) -> Ranked | None:
+        """The best function of a run, by its mean; looked for again only where something has come in."""
+        if self._best_known.get(name, (-1, None))[0] != last:
+            self._best_known[name] = last, next(iter(leaderboard(reader, 1)), None)
+        return self._best_known[name][1]
 
     def run(self, name: str) -> Response:
         run = self._fresh(name)
@@ -75,6 +90,14 @@ class DashboardPages:
         found = self._trainings(name)
         values = {**found.values, "digests": found.digests, "base": f"/trainings/{name}"}
         return html_page("trainings.html", values)
+
+    def _under_way(self, name: str) -> list[str]:
+        """What is being trained in a folder right now; nothing where it cannot be read."""
+        try:
+            found = self._trainings(name)
+        except ValueError:
+            return []
+        return [words for section in found.values.get("sections", []) for words in section.under_way]
 
     def live_trainings(self, name: str, known: list[str]) -> Response:
         found = self._trainings(name)
@@ -101,18 +124,23 @@ class DashboardPages:
         references = run.read_on().references
         if index > run.tally.proposed:  # also those that are too large for SQLite
             raise HTTPException(404, f"run {name} has no candidate {index}; {run.tally.proposed} were proposed.")
-        values = candidate_values(run.reader, run.reader.candidate(index), references)
+        values = candidate_values(run.reader, run.reader.candidate(index), references, run.tally.ranking.noise())
         title = f"Candidate {index} of {name}"
         return html_page("candidate.html", {"title": title, "name": name, "base": f"/runs/{name}", **values})
 
-    def candidates(self, name: str, kind: str, start: int) -> Response:
-        if kind not in LISTED:
-            raise HTTPException(404, f"candidates are listed by one of {', '.join(LISTED)}, got {kind!r}.")
-        rows = candidate_rows(self.open_runs.get(name).reader, kind, start)
-        values = {"name": name, "base": f"/runs/{name}", "kinds": LISTED, "kind": kind, "rows": rows}
-        return html_page(
-            "candidates.html", {"title": f"Candidates of {name}", "start": start, "size": PAGE_SIZE, **values}
-        )
+    def candidates(self, name: str, kind: str, start: int, sort: str, up: bool, find: str) -> Response:
+        if kind not in LISTED or sort not in SORTED:
+            known = f"{', '.join(LISTED)}, and sorted by {', '.join(SORTED[1:])}"
+            raise HTTPException(404, f"candidates are listed by one of {known}, got {kind!r}, {sort!r}.")
+        base, find = f"/runs/{name}", find[:LONGEST_FIND]
+        rows = candidate_rows(self.open_runs.get(name).reader, kind, start, sort, not up, find)
+
+        def address(**asked: Any) -> str:
+            return f"{base}/candidates?{urlencode({key: value for key, value in asked.items() if value})}"
+
+        chosen = {"kind": kind, "sort": sort, "down": not up, "find": find, "start": start, "size": PAGE_SIZE}
+        values = {"name": name, "base": base, "kinds": LISTED, "rows": rows, "address": address, **chosen}
+        return html_page("candidates.html", {"title": f"Candidates of {name}", **values})
 
     def compare(self, first: str, second: str | None) -> Response:
         if second is None:
@@ -124,11 +152,16 @@ class DashboardPages:
         tallies = [self._read_whole(run) for run in pair]
         facts = [dict(what_was_run(run.reader, run.tally)) for run in pair]
         funnels = [funnel_figure(each.tally) for each in tallies]
+        one, other = (side_of(run.name, run.reader, run.tally, COMPARED) for run in pair)
         values = {
             "title": f"{first} beside {second}",
             "names": [first, second],
+            "all_names": run_names(self.runs),
             "differing": _differing_judges(pair),
-            "facts": [(label, facts[0][label], facts[1][label]) for label in facts[0]],
+            "verdict": verdict_words([one, other]),
+            "figures_of_both": [(key, one.figures()[key], other.figures()[key]) for key in one.figures()],
+            "found": [found_by(one, other), found_by(other, one)],
+            "facts": [(label, facts[0][label], facts[1].get(label, "")) for label in facts[0]],
             "progress": progress_figures(tallies) if first != second else progress_figures(tallies[:1]),
             "funnels": [
                 Figure(f"funnel-{n}", run.name, figure.svg, figure.columns, figure.rows)

@@ -67,7 +67,9 @@ class Dashboard:
     async def candidates(self, request: Request) -> Response:
         kind, start = request.query_params.get("kind", "scores"), request.query_params.get("start", "0")
         number = int(start) if start.isascii() and start.isdigit() and len(start) < 15 else 0
-        return await self.read(self.pages.candidates, request.path_params["name"], kind, number)
+        sort, find = request.query_params.get("sort", ""), request.query_params.get("find", "")
+        up = bool(request.query_params.get("up"))
+        return await self.read(self.pages.candidates, request.path_params["name"], kind, number, sort, up, find)
 
     async def compare(self, request: Request) -> Response:
         first, second = request.query_params.get("a"), request.query_params.get("b")

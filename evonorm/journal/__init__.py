@@ -17,6 +17,7 @@ from evonorm.journal.family import ancestry as ancestry
 from evonorm.journal.family import children as children
 from evonorm.journal.family import count_children as count_children
 from evonorm.journal.family import founders as founders
+from evonorm.journal.family import kin as kin
 from evonorm.journal.family import plain_formula as plain_formula
 from evonorm.journal.family import readable as readable
 from evonorm.journal.hosts import Hosts as Hosts
@@ -32,6 +33,7 @@ from evonorm.journal.ledger import Ledger as Ledger
 from evonorm.journal.ledger import LedgerRow as LedgerRow
 from evonorm.journal.ledger import read_ledger as read_ledger
 from evonorm.journal.listing import LISTED as LISTED
+from evonorm.journal.listing import SORTED as SORTED
 from evonorm.journal.listing import list_candidates as list_candidates
 from evonorm.journal.lock import RunLock as RunLock
 from evonorm.journal.news import end_of_journal as end_of_journal

@@ -23,6 +23,11 @@ _FOUNDERS = f"""WITH RECURSIVE line(descendant, idx) AS (
         SELECT value, value FROM json_each(?) UNION ALL
         SELECT descendant, {PARENT} FROM line JOIN proposals USING (idx) WHERE {PARENT} IS NOT NULL)
     SELECT descendant, min(idx) FROM line GROUP BY descendant"""  # noqa: S608 (our own words)
+_KIN = f"""WITH RECURSIVE line(idx) AS (
+        SELECT value FROM json_each(?) UNION
+        SELECT {PARENT} FROM line JOIN proposals USING (idx) WHERE {PARENT} IS NOT NULL)
+    SELECT {_RELATIVE}, {PARENT.replace("body", "p.body")} FROM line JOIN proposals p USING (idx)
+    LEFT JOIN outcomes o USING (idx) ORDER BY p.idx"""  # noqa: S608 (our own words)
 _OF_PARENT = f"FROM proposals WHERE {PARENT} = ?"
 _CHILDREN = f"""SELECT {_RELATIVE} FROM (SELECT idx, origin, graph {_OF_PARENT}) p LEFT JOIN outcomes o USING (idx)
     ORDER BY o.average DESC, p.idx LIMIT ?"""  # noqa: S608 (our own words)
@@ -53,6 +58,12 @@ def ancestry(reader: Reader, index: int, most: int = LONGEST_ANCESTRY) -> list[R
 def founders(reader: Reader, indices: Sequence[int]) -> dict[int, int]:
     """The first ancestor of each of these candidates, who came from nobody."""
     return dict(reader.ask(_FOUNDERS, (json.dumps(list(indices)),)))
+
+
+def kin(reader: Reader, indices: Sequence[int]) -> list[tuple[Relative, int | None]]:
+    """These candidates and all of their ancestors in the order of proposals, each with its parent's number."""
+    rows = reader.ask(_KIN, (json.dumps(list(indices)),))
+    return [(_relative(*row[:-1]), row[-1]) for row in rows]
 
 
 def children(reader: Reader, index: int) -> list[Relative]:

@@ -10,6 +10,7 @@ from evonorm.pictures.scales import Scale, tick_text
 WIDTH, HEIGHT = 400, 270
 LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 44
 LEGEND_ROW = 18
+LONGEST_TIP = 52  # letters that fit above a chart
 HALO = {"class": "halo", "stroke": "white", "stroke-width": 3, "paint-order": "stroke"}  # of words over what is drawn
 FONT = "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif"
 
@@ -27,6 +28,7 @@ class Axes:
     x_names: Sequence[str] = ()  # in place of numbers: of 0, 1, 2, ...
     levels: dict[str, float] = field(default_factory=dict)  # named horizontal lines
     legend: bool = True
+    tips: bool = True  # whether a line chart tells its values under the mouse
 
 
 class Frame:
@@ -41,7 +43,9 @@ class Frame:
         y_limits: tuple[float, float],
         height: int = HEIGHT,
         names: bool = False,
+        marks: bool = False,
     ) -> None:
+        self.marks = marks or names  # the legend shows markers in place of dashes
         self.title, self.axes, self.legend, self.height, self.names = title, axes, legend, height, names
         self.top = TOP + legend_rows(legend) * LEGEND_ROW
         self.bottom = height - BOTTOM
@@ -104,7 +108,7 @@ class Frame:
             width = legend_width(label)
             if x > LEFT and x + width > WIDTH - 4:
                 x, y = float(LEFT), y + LEGEND_ROW
-            pieces.append(marker(number, x + 8, y) if self.names else swatch(number, x, y))
+            pieces.append(marker(number, x + 8, y) if self.marks else swatch(number, x, y))
             pieces.append(element("text", {"x": x + 26, "y": y + 4, "font-size": 11}, label))
             x += width
         return joined(*pieces)
@@ -114,6 +118,18 @@ class Frame:
         end = {"x": LEFT + 2} if self.names_at_start else {"x": WIDTH - RIGHT - 2, "text-anchor": "end"}
         place = {**end, "y": y - 4, "font-size": 11}
         return joined(reference_line(LEFT, y, WIDTH - RIGHT, y), element("text", {**place, **HALO}, name))
+
+
+def tip(shape: Markup, *words: str, x: float = LEFT, y: float = TOP - 2) -> Markup:
+    """A shape that answers to the mouse and, inside of a link, to the keyboard: its words show above the chart.
+
+    A page's style sheet shows them, so neither a report nor a live page needs a script for it; a file never does.
+    """
+    shown = [each if len(each) <= LONGEST_TIP else f"{each[: LONGEST_TIP - 1]}…" for each in words]
+    rows = [element("tspan", {"x": x, "dy": 13 if number else 0}, each) for number, each in enumerate(shown)]
+    # no more attributes than that: a page has hundreds of them
+    place = {"x": x, "y": y, "class": "value", "visibility": "hidden"}
+    return element("g", {"class": "tip"}, shape, element("text", place, *(shown if len(shown) == 1 else rows)))
 
 
 def legend_width(label: str) -> float:
@@ -130,7 +146,8 @@ def legend_rows(labels: Sequence[str]) -> int:
 
 
 def chart_svg(title: str, height: float, parts: Sequence[Markup]) -> Markup:
-    frame = {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", "role": "img", "width": WIDTH, "height": height}
+    frame = {"xmlns": "http://www.w3.org/2000/svg", "class": "chart", "role": "img", "tabindex": 0}
+    frame |= {"width": WIDTH, "height": height}
     style = {"font-family": FONT, "font-size": 12, "fill": INK, "class": "ink"}
     body = element("g", style, *parts)
     return element("svg", {**frame, "viewBox": f"0 0 {WIDTH} {height:g}"}, element("title", {}, title), body)

@@ -7,6 +7,7 @@ part has presentation attributes for files and a class for the style sheet of a 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from evonorm.pictures.chart_frame import (
@@ -24,12 +25,15 @@ from evonorm.pictures.chart_frame import (
     marker,
     reference_line,
     stroke,
+    tip,
 )
 from evonorm.pictures.markup import Markup, element, joined
 from evonorm.pictures.palette import GRID, INK, SERIES, SOFT, series_class
 from evonorm.pictures.scales import padded, tick_text
 
 SHADES = 5
+MOST_COLUMNS = 40  # of a line chart, that tell their values
+LETTER = 6.2  # the width of one at the size of labels, more or less
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,35 @@ def line_chart(title: str, lines: Sequence[Line], axes: Axes) -> Markup:
     labels = [line.label for line in lines] if axes.legend else []
     frame = Frame(title, axes, labels, axes.x_limits or padded(xs, 1.0, *_floor(xs)), axes.y_limits or padded(ys, 0.02))
     frame.names_at_start = _nearest(frame, lines, 0.0, 0.25) > _nearest(frame, lines, 0.75, 1.0)
-    return frame.svg([_line(frame, number, line) for number, line in enumerate(lines)])
+    drawn = [_line(frame, number, line) for number, line in enumerate(lines)]
+    return frame.svg([*drawn, *(_columns(frame, lines) if axes.tips else [])])
+
+
+def _columns(frame: Frame, lines: Sequence[Line]) -> list[Markup]:
+    """Upright strips that tell the values of every line around there."""
+    places = sorted({x for line in lines for x in line.x})
+    places = places[:: max(1, math.ceil(len(places) / MOST_COLUMNS))]
+    across = [frame.x(x) for x in places]
+    edges = [LEFT, *((a + b) / 2 for a, b in pairwise(across)), WIDTH - RIGHT]
+    strips = []
+    for x, middle, left, right in zip(places, across, edges, edges[1:], strict=False):
+        values = [value for line in lines if (value := _value_at(line, x, len(lines) > 1))]
+        here = f"{tick_text(x)} {frame.axes.x_label}: "
+        words = [here + "".join(values)] if len(lines) == 1 else [here, *values]
+        area = {"x": left, "y": frame.top, "width": max(right - left, 1.0), "height": frame.bottom - frame.top}
+        hair = {"x1": middle, "x2": middle, "y1": frame.top, "y2": frame.bottom, "class": "hair"}
+        strip = joined(element("rect", {**area, "fill-opacity": 0}), element("line", hair))
+        strips.append(tip(strip, *words, y=frame.top - 2))
+    return strips
+
+
+def _value_at(line: Line, x: float, named: bool) -> str:
+    """The value of a line at its point nearest to x, with its band."""
+    place = min(range(len(line.x)), key=lambda k: abs(line.x[k] - x))
+    if not math.isfinite(line.y[place]):
+        return ""
+    band = f" ({line.low[place]:.4g} to {line.high[place]:.4g})" if line.low else ""
+    return f"{f'{line.label} ' if named else ''}{line.y[place]:.4g}{band}"
 
 
 def _nearest(frame: Frame, lines: Sequence[Line], start: float, end: float) -> float:
@@ -88,9 +120,9 @@ def histogram(title: str, edges: Sequence[float], counts: Sequence[int], axes: A
     highest = 10.0 ** math.ceil(math.log10(max([*counts, 9]) + 1))
     frame = Frame(title, axes, [], (edges[0], edges[-1]), (0.7, highest))
     bars = [
-        element("rect", {"x": frame.x(left) + 0.5, "y": frame.y(count), "width": frame.x(right) - frame.x(left) - 1,
-                         "height": frame.bottom - frame.y(count)},
-                element("title", {}, f"{tick_text(left)} to {tick_text(right)}: {count}"))
+        tip(element("rect", {"x": frame.x(left) + 0.5, "y": frame.y(count),
+                             "width": frame.x(right) - frame.x(left) - 1, "height": frame.bottom - frame.y(count)}),
+            f"{tick_text(left)} to {tick_text(right)}: {count:,}")
         for left, right, count in zip(edges, edges[1:], counts, strict=False)
         if count
     ]  # fmt: skip
@@ -119,6 +151,21 @@ def scatter(title: str, cells: Sequence[Cell], marks: Sequence[Mark], references
         element("g", {"class": f"{series_class(1)} fill", "fill": SERIES[1]}, *(_disc(frame, m) for m in marks))
     )
     return frame.svg([*drawn, element("g", {"class": "ink-fill", "fill": INK}, *_diamonds(frame, references, marks))])
+
+
+def cost_chart(title: str, marks: Sequence[tuple[Mark, bool]], axes: Axes) -> Markup:
+    """Points over what they cost; those on the front (True) are larger and joined by a line."""
+    if not marks:
+        return Frame(title, axes, [], (0, 10), (0, 100)).empty()
+    across, up = [mark.x for mark, _ in marks], [mark.y for mark, _ in marks] + list(axes.levels.values())
+    frame = Frame(title, axes, [], (max(0.0, min(across) - 1), max(across) + 1), padded(up, 0.02))
+    front = sorted((mark.x, mark.y) for mark, on_front in marks if on_front)
+    line = element("path", {"d": _path(frame, front), **stroke(1), "class": f"{series_class(1)} stroke"})
+    rest = element("g", {"class": f"{series_class(0)} fill", "fill": SERIES[0], "opacity": "0.75"},
+                   *(_disc(frame, mark) for mark, on_front in marks if not on_front))  # fmt: skip
+    best = element("g", {"class": f"{series_class(1)} fill", "fill": SERIES[1]},
+                   *(_disc(frame, mark) for mark, on_front in marks if on_front))  # fmt: skip
+    return frame.svg([line, rest, best])
 
 
 def _density(frame: Frame, cells: Sequence[Cell]) -> list[Markup]:
@@ -153,9 +200,11 @@ def funnel(title: str, bars: Sequence[Bar], whole: int) -> Markup:
     for number, bar in enumerate(bars):
         y = number * step
         share = f"{bar.count:,}  ({100 * bar.count / whole:.3g} %)" if whole else "0"
+        room = int((width - LETTER * len(share)) / LETTER) - 2
+        label = bar.label if len(bar.label) <= room else f"{bar.label[: room - 1]}…"
         left, length = 2 + width * bar.start / max(whole, 1), width * bar.count / max(whole, 1)
         rows += [
-            element("text", {"x": 2, "y": y + 13}, bar.label),
+            element("text", {"x": 2, "y": y + 13}, label, element("title", {}, bar.label)),
             element("text", {"x": WIDTH - 2, "y": y + 13, "text-anchor": "end", "class": "soft", "fill": SOFT}, share),
             element("rect", {"x": 2, "y": y + 18, "width": width, "height": 11, "fill": GRID, "class": "trough"}),
             element("rect", {"x": left, "y": y + 18, "width": max(length, 1.5 if bar.count else 0), "height": 11,
@@ -189,7 +238,12 @@ def dot_rows(title: str, columns: Sequence[str], rows: Sequence[DotRow], axes: A
         name = element("text", {"x": LEFT - 8, "y": y + 4, "text-anchor": "end"}, row.label)
         line = element("line", {"x1": LEFT, "x2": WIDTH - RIGHT, "y1": y, "y2": y, "stroke": GRID, "class": "grid"})
         shapes = [marker(k, frame.x(value), y) for k, value in enumerate(row.values) if math.isfinite(value)]
-        drawn.append(_linked(row.link, joined(line, name, *shapes)))
+        words = ", ".join(
+            f"{column} {value:.4g}" for column, value in zip(columns, row.values, strict=True) if math.isfinite(value)
+        )
+        strip = {"x": LEFT, "y": y - 11, "width": WIDTH - RIGHT - LEFT, "height": 22}
+        whole = joined(element("rect", {**strip, "fill-opacity": 0}), line, name, *shapes)
+        drawn.append(_linked(row.link, tip(whole, words, y=y - 7)))
     return frame.svg(drawn)
 
 
@@ -235,7 +289,7 @@ def _linked(link: str | None, drawn: Markup) -> Markup:
 
 def _disc(frame: Frame, mark: Mark) -> Markup:
     place = {"cx": frame.x(mark.x), "cy": frame.y(mark.y), "r": 4.2}
-    return _linked(mark.link, element("circle", place, element("title", {}, mark.label)))
+    return _linked(mark.link, tip(element("circle", place), mark.label, y=frame.top - 2))
 
 
 def _diamonds(frame: Frame, marks: Sequence[Mark], discs: Sequence[Mark]) -> list[Markup]:

@@ -1,9 +1,9 @@
 """Shows what was tried: figures and an HTML report. Reads journals, never writes them.
 
 Read `tally.py` first (what a journal adds up to, kept up to date), then `figures.py` (each chart with its data) and
-`run_page.py` (everything that a page of a run shows). `html_report.py` writes it to a file; `run.py` is the same for
-notebooks; `candidate_view.py` shows one candidate, with `training_curves.py` and `layer_pictures.py` (on
-`response.py`). `scored.py`, `progress.py` and `agreement.py` are the numbers behind single figures, `facts.py` what a
+`function_figures.py` (those of the best functions), then `run_page.py` (everything that a page of a run shows).
+`html_report.py` writes it to a file; `run.py` is the same for notebooks; `comparison.py` puts two runs side by side;
+`candidate_view.py` shows one candidate, with `training_curves.py` and `layer_pictures.py` (on `response.py`). `scored.py`, `progress.py` and `agreement.py` are the numbers behind single figures, `facts.py` what a
 page says in words. `templates.py` fills the HTML in `pages/`, which the dashboard shows live.
 
 Trainings without a search: `kept_trainings.py` reads what `evonorm train` has kept, `training_report.py` writes their
@@ -16,6 +16,9 @@ from evonorm.report.agreement import agreement_figure as agreement_figure
 from evonorm.report.candidate_view import PAGE_SIZE as PAGE_SIZE
 from evonorm.report.candidate_view import candidate_rows as candidate_rows
 from evonorm.report.candidate_view import candidate_values as candidate_values
+from evonorm.report.comparison import found_by as found_by
+from evonorm.report.comparison import side_of as side_of
+from evonorm.report.comparison import verdict_words as verdict_words
 from evonorm.report.facts import population_window as population_window
 from evonorm.report.facts import what_was_run as what_was_run
 from evonorm.report.figures import NamedTally as NamedTally

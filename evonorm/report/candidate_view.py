@@ -6,6 +6,7 @@ from evonorm.export import layer_source
 from evonorm.graph import Graph
 from evonorm.journal import (
     Candidate,
+    Noise,
     Origin,
     Reader,
     Rejected,
@@ -17,17 +18,20 @@ from evonorm.journal import (
     count_children,
     figure_words,
     list_candidates,
+    plain_formula,
     readable,
     verdict_words,
 )
 from evonorm.report.facts import duration
-from evonorm.report.layer_pictures import drawing, formula_picture, response_picture
+from evonorm.report.layer_pictures import drawing, formula_picture, response_picture, simplest
 from evonorm.report.training_curves import curves_of_candidate
 
 PAGE_SIZE = 50
 
 
-def candidate_values(reader: Reader, candidate: Candidate, references: dict[str, dict[str, float]]) -> dict[str, Any]:
+def candidate_values(
+    reader: Reader, candidate: Candidate, references: dict[str, dict[str, float]], noise: Noise
+) -> dict[str, Any]:
     """The values of candidate.html."""
     proposal, outcome = candidate.proposal, candidate.outcome
     graph = proposal.graph
@@ -41,7 +45,10 @@ def candidate_values(reader: Reader, candidate: Candidate, references: dict[str,
         "origin_words": origin_words,
         "steps": candidate.steps,
         "duration": duration(candidate.seconds),
-        "math": formula_picture(graph, affine=True, display=True),
+        "math": formula_picture(simplest(graph), affine=True, display=True),
+        "formula": plain_formula(graph),
+        "raw": readable(graph),
+        "noise": noise,
         "drawing": drawing(graph),
         "whole_drawing": drawing(graph, dead=True),
         "response": response_picture(graph),
@@ -72,16 +79,20 @@ def _use(graph: Graph, name: str | None) -> str:
     return f"import evonorm\n\nlayer = evonorm.create_layer({layer}, channels=64)"
 
 
-def candidate_rows(reader: Reader, kind: str, start: int) -> list[dict[str, Any]]:
-    """One page of the list of candidates: scores from the best down, others in their order."""
-    return [_row(candidate) for candidate in list_candidates(reader, kind, start, PAGE_SIZE)]
+def candidate_rows(
+    reader: Reader, kind: str, start: int, sort: str = "", down: bool = True, words: str = ""
+) -> list[dict[str, Any]]:
+    """One page of the list of candidates: scores from the best down, others in their order, or as asked for."""
+    found = list_candidates(reader, kind, start, PAGE_SIZE, sort, down, words)
+    return [_row(candidate) for candidate in found]
 
 
 def _row(candidate: Candidate) -> dict[str, Any]:
     proposal = candidate.proposal
     return {
         "index": proposal.index,
-        "formula": readable(proposal.graph),
+        "formula": plain_formula(proposal.graph),
+        "average": candidate.outcome.average if isinstance(candidate.outcome, Scores) else None,
         "origin": proposal.name or proposal.origin,
         "verdict": verdict_words(candidate.outcome),
         "steps": candidate.steps,

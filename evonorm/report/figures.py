@@ -229,7 +229,8 @@ def response_figure(graph: Graph) -> Figure:
     """Output against x for several statistics of x; the range leaves out what explodes."""
     curves = responses(graph)
     lines = [Line(f"mean {each.mean:g}, std {each.std:g}", each.x, each.y) for each in curves]
-    axes = Axes("x", "output before the affine", (-4, 4), _shown_outputs([y for each in curves for y in each.y]))
+    shown = _shown_outputs([y for each in curves for y in each.y])
+    axes = Axes("x", "output before the affine", (-4, 4), shown, tips=False)  # ten of them would be half of a page
     rows = [(each.mean, each.std, x, y) for each in curves for x, y in zip(each.x, each.y, strict=True)]
     return Figure("response", "Response to x", line_chart("response", lines, axes), ("mean", "std", "x", "y"), rows)
 

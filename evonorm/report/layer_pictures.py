@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from evonorm.graph import Graph
+from evonorm.graph import Graph, simplify
 from evonorm.pictures import Markup, element, formula_mathml, graph_svg
 from evonorm.report.figures import response_figure
 from evonorm.report.templates import render
@@ -19,6 +19,15 @@ def formula_picture(graph: Graph, affine: bool = False, display: bool = False) -
         return formula_mathml(graph, affine, display)
     except ValueError:
         return element("code", {}, graph.encode())
+
+
+@functools.lru_cache(KEPT_PICTURES)
+def simplest(graph: Graph) -> Graph:
+    """What is shown of a graph where its formula is: simplified, where that makes it shorter."""
+    try:
+        return min(graph, simplify(graph), key=lambda each: len(str(each)))
+    except ValueError:
+        return graph
 
 
 @functools.lru_cache(KEPT_PICTURES)

@@ -3,9 +3,9 @@
 import hashlib
 from dataclasses import dataclass, field
 
-from evonorm.fitness import FamilyStory, family_stories
+from evonorm.fitness import COSTS, FamilyStory, family_stories
 from evonorm.graph import CATALOG, Graph
-from evonorm.journal import Ledger, Ranked, Reader, Relative, Test, ancestry, average, readable
+from evonorm.journal import Ledger, Noise, Ranked, Reader, Relative, Test, ancestry, average, readable
 from evonorm.pictures import Figure, Markup
 from evonorm.report.facts import duration, population_window, what_was_run
 from evonorm.report.figures import (
@@ -17,7 +17,8 @@ from evonorm.report.figures import (
     main_reference,
     progress_figures,
 )
-from evonorm.report.layer_pictures import drawing, formula_picture, response_picture
+from evonorm.report.function_figures import cost_figure, genealogy_figure
+from evonorm.report.layer_pictures import drawing, formula_picture, response_picture, simplest
 from evonorm.report.progress import PAPER_WINDOW
 from evonorm.report.tally import Tally
 from evonorm.report.templates import render_macro
@@ -29,7 +30,9 @@ HEADINGS = {
     "funnel": "Funnel",
     "progress": "Search progress",
     "top": f"Top {TOP}",
+    "cost": "Accuracy against cost",
     "families": "Families",
+    "functions": f"The best {RANKED} functions",
     "frontier": "Pareto frontier",
     "histograms": "Accuracy histograms",
     "calibration": "Calibration between anchors",
@@ -42,12 +45,14 @@ class Card:
     """A function of the top 10, under the name of its best run, ready to be shown."""
 
     index: int
-    formula: str
+    formula: str  # simplified, and so is its picture
+    raw: str  # as it was found
     math: Markup
     drawing: Markup
     response: Markup
     accuracies: dict[str, float]
     average: float
+    half: float | None  # of the 95 % interval of the average
     runs: int  # that the accuracies are the means of
     rejected_runs: int
     steps: int
@@ -62,8 +67,23 @@ class FamilyRow:
     index: int
     math: Markup
     average: float
+    half: float | None
     runs: int
     story: FamilyStory
+
+
+@dataclass(frozen=True)
+class FunctionRow:
+    """One of the best functions as a line of a table."""
+
+    index: int
+    average: float
+    half: float | None
+    runs: int
+    nodes: int
+    instructions: float
+    family: int  # counted from 1
+    formula: str
 
 
 @dataclass(frozen=True)
@@ -85,6 +105,10 @@ class RunPage:
     frontier_size: int
     top: list[Card]
     families: list[FamilyRow]
+    functions: list[FunctionRow]
+    cost: Figure
+    genealogy: Figure
+    noise: Noise
     anchors: list[str]
     references: dict[str, dict[str, float]]
     reference: str | None
@@ -110,7 +134,15 @@ class RunPage:
 
     @property
     def figures(self) -> list[Figure]:
-        return [self.funnel, *self.progress, *self.histograms, *self.calibration, self.frontier]
+        rest = (self.frontier, self.cost, self.genealogy)
+        return [self.funnel, *self.progress, *self.histograms, *self.calibration, *rest]
+
+    def verdict(self, average: float, runs: int) -> str:
+        """Whether a mean over so many runs is beyond the noise of its difference to the reference: a class of CSS."""
+        half = self.noise.half(runs, 1)
+        if half is None or self.reference_average is None or abs(average - self.reference_average) <= half:
+            return "soft"
+        return "better" if average > self.reference_average else "worse"
 
     def sections(self) -> dict[str, Markup]:
         return {name: render_macro("sections.html", "section", name, self) for name in HEADINGS}
@@ -121,11 +153,16 @@ def run_page(
 ) -> RunPage:
     """The page of a run as far as its tally has read; `other` is a run to compare its progress with."""
     best = tally.ranking.best(reader, RANKED)
+    stories = family_stories(reader, best)
+    shown = {each.candidate.proposal.index for each in best}
     runs = [NamedTally(name, tally, population_window(reader, PAPER_WINDOW)), *([other] if other else [])]
 
     def link(index: int) -> str | None:
-        return None if base is None else f"{base}/candidates/{index}"
+        if base is None:  # in a report, its line in the table
+            return f"#function-{index}" if index in shown else None
+        return f"{base}/candidates/{index}"
 
+    levels = {} if (main := main_reference(tally)) is None else {main: 100 * average(tally.references[main])}
     return RunPage(
         name=name,
         heading=f"Run {name}",
@@ -141,7 +178,11 @@ def run_page(
         frontier=frontier_figure(tally, link),
         frontier_size=len(tally.scored.frontier),
         top=[_card(reader, each) for each in best[:TOP]],
-        families=[_family_row(story) for story in family_stories(reader, best)],
+        families=[_family_row(story) for story in stories],
+        functions=_function_rows(best, stories),
+        cost=cost_figure(best, levels, link),
+        genealogy=genealogy_figure(reader, best, stories, levels, link),
+        noise=tally.ranking.noise(),
         anchors=_anchors(tally),
         references=tally.references,
         reference=main_reference(tally),
@@ -168,19 +209,38 @@ def _tests(tally: Tally) -> dict[str, str]:
 def _family_row(story: FamilyStory) -> FamilyRow:
     head = story.family.head
     proposal = head.candidate.proposal
-    return FamilyRow(proposal.index, formula_picture(proposal.graph), head.average, head.runs, story)
+    picture = formula_picture(simplest(proposal.graph))
+    return FamilyRow(proposal.index, picture, head.average, head.half, head.runs, story)
+
+
+def _function_rows(best: list[Ranked], stories: list[FamilyStory]) -> list[FunctionRow]:
+    nodes, instructions = COSTS["nodes"], COSTS["instructions"]
+    families = {
+        each.candidate.proposal.index: number
+        for number, story in enumerate(stories, start=1)
+        for each in story.family.members
+    }
+    return [
+        FunctionRow(
+            index := each.candidate.proposal.index, each.average, each.half, each.runs,
+            int(nodes(each.graph)), instructions(each.graph), families[index], each.formula,
+        )
+        for each in best
+    ]  # fmt: skip
 
 
 def _card(reader: Reader, ranked: Ranked) -> Card:
     proposal = ranked.candidate.proposal
     return Card(
         index=proposal.index,
-        formula=readable(proposal.graph),
-        math=formula_picture(proposal.graph),
+        formula=ranked.formula,
+        raw=readable(proposal.graph),
+        math=formula_picture(simplest(proposal.graph)),
         drawing=drawing(proposal.graph),
         response=response_picture(proposal.graph),
         accuracies=ranked.accuracies,
         average=ranked.average,
+        half=ranked.half,
         runs=ranked.runs,
         rejected_runs=ranked.rejected_runs,
         steps=ranked.candidate.steps,

@@ -1,6 +1,7 @@
 """Report and dashboard of a real small run in a real browser: nothing fails, news arrive without a reload."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -167,3 +168,49 @@ def test_a_new_outcome_shows_up_without_a_reload(runs, served, open_page):
     assert page.evaluate("window.neverReloaded")
     best = page.locator("#top table a").get_by_text(f"#{best_of(runs)}", exact=True)
     best.first.wait_for(timeout=10_000)
+
+
+def test_a_chart_tells_its_values_to_mouse_and_keyboard_alike(open_page, runs):
+    """Without any script: the report has none."""
+    page = open_page(write_report(runs, "real").as_uri())
+    visible = "(words) => words.map((each) => getComputedStyle(each).visibility)"
+    assert set(page.eval_on_selector_all("svg .value", visible)) == {"hidden"}
+    page.locator("#figure-cost a circle").first.hover()
+    shown = page.locator("#figure-cost .tip:hover .value")
+    assert shown.evaluate("(each) => getComputedStyle(each).visibility") == "visible"
+    assert re.match(r"#\d+ [\d.]+", shown.text_content())
+    page.locator("#figure-progress_candidates .tip rect").nth(3).hover()
+    strip = page.locator("#figure-progress_candidates .tip:hover .value")
+    assert re.match(r"\d+ scored candidates: [\d.]+ \([\d.]+ to [\d.]+\)", strip.text_content())
+    page.locator("#figure-cost a").first.focus()
+    page.keyboard.press("Tab")
+    focused = "() => getComputedStyle(document.activeElement.querySelector('.value')).visibility"
+    assert page.evaluate(focused) == "visible"
+    page.keyboard.press("Enter")
+    assert re.search(r"#function-\d+$", page.url)
+    assert page.locator("tr:target").count() == 1
+
+
+def test_the_live_table_sorts_finds_and_lights_up(open_page, served):
+    page = open_page(f"{served}/runs/real")
+    column = "(cells) => cells.map((each) => parseFloat(each.textContent))"
+    nodes = "#functions tbody tr:not([hidden]) td:nth-child(5)"
+    page.get_by_role("button", name="nodes").click()
+    found = page.eval_on_selector_all(nodes, column)
+    assert found == sorted(found, reverse=True)
+    page.get_by_role("button", name="nodes").click()
+    assert page.eval_on_selector_all(nodes, column) == sorted(found)
+    assert page.locator("#functions th[aria-sort=ascending]").count() == 1
+    page.locator("#functions input.find").fill("sqrt")
+    formulas = page.locator("#functions tbody tr:not([hidden])").all_text_contents()
+    assert 0 < len(formulas) < len(found)
+    assert all("sqrt" in each for each in formulas)
+    page.locator("#functions tbody tr:not([hidden]) a").first.hover()
+    assert page.locator("svg .lit, svg a.lit").count() >= 1
+    chart = page.locator("#figure-progress_candidates svg.chart")
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#figure-progress_candidates .tip.on").count() == 1
+    assert "scored candidates" in chart.get_attribute("aria-label")
+    page.locator("#figure-cost a").first.click()
+    page.wait_for_url("**/candidates/*")
