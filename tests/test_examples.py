@@ -56,3 +56,33 @@ def test_a_search_of_ones_own_finds_something_and_goes_on(tmp_path):
     assert len(right) == 3
     assert right[0] > 35, "chance is 25"
     assert run(ROOT / "examples" / "own_search.py", tmp_path) == first
+
+
+@pytest.mark.slow
+def test_a_model_of_timm_takes_our_layers_both_ways():
+    pytest.importorskip("timm", reason="timm is in the dev extra")
+    text = run(ROOT / "examples" / "timm_model.py")
+    assert "built with norm_layer: 13 layers of ours" in text
+    assert "15 normalizations: 8 x layer, 7 x layer without activation" in text
+    assert "converted: 15 layers of ours" in text
+
+
+@pytest.mark.slow
+def test_an_exported_layer_needs_no_evonorm_and_says_the_same():
+    text = run(ROOT / "examples" / "without_evonorm.py")
+    assert float(re.search(r"largest difference .*: (\S+)", text)[1]) < 1e-5
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_keeps_small_outputs():
+    nbformat = pytest.importorskip("nbformat", reason="nbclient is in the dev extra")
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is in the dev extra")
+    path = ROOT / "examples" / "search_and_explain.ipynb"
+    assert "`search_and_explain.ipynb`" in (ROOT / "examples" / "README.md").read_text()
+    assert path.stat().st_size < 300_000
+    notebook = nbformat.read(path, as_version=4)
+    programs = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in programs), "commit it with its outputs"
+    kept = [[output.output_type for output in cell.outputs] for cell in programs]
+    nbclient.NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(path.parent)}}).execute()
+    assert [[output.output_type for output in cell.outputs] for cell in programs] == kept

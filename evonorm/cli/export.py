@@ -62,8 +62,7 @@ def _candidate(folder: RunFolder, number: int, force: bool) -> tuple[Graph, str]
         found = reader.candidate(number)
     if found.proposal.name:
         raise ValueError(
-            f"candidate {number} is a reference of the run. Export it by its name: evonorm export"
-            f" {found.proposal.name} FILE"
+            f"{found.proposal.name} is a reference of the run: evonorm.create_layer({found.proposal.name!r}, channels)."
         )
     if isinstance(found.outcome, Rejected) and not force:
         raise ValueError(
