@@ -8,7 +8,7 @@ from evonorm.pictures.palette import DASHES, GRID, INK, SERIES, SOFT, series_cla
 from evonorm.pictures.scales import Scale, tick_text
 
 WIDTH, HEIGHT = 400, 270
-LEFT, RIGHT, TOP, BOTTOM = 54, 14, 12, 44
+LEFT, RIGHT, TOP, BOTTOM = 54, 14, 16, 44
 LEGEND_ROW = 18
 LONGEST_TIP = 52  # letters that fit above a chart
 HALO = {"class": "halo", "stroke": "white", "stroke-width": 3, "paint-order": "stroke"}  # of words over what is drawn

@@ -235,7 +235,7 @@ def dot_rows(title: str, columns: Sequence[str], rows: Sequence[DotRow], axes: A
     drawn = []
     for place, row in enumerate(rows):
         y = frame.y(place)
-        name = element("text", {"x": LEFT - 8, "y": y + 4, "text-anchor": "end"}, row.label)
+        name = element("text", {"x": LEFT - 5, "y": y + 4, "text-anchor": "end", "font-size": 11}, row.label)
         line = element("line", {"x1": LEFT, "x2": WIDTH - RIGHT, "y1": y, "y2": y, "stroke": GRID, "class": "grid"})
         shapes = [marker(k, frame.x(value), y) for k, value in enumerate(row.values) if math.isfinite(value)]
         words = ", ".join(

@@ -3,7 +3,8 @@
 Read `tally.py` first (what a journal adds up to, kept up to date), then `figures.py` (each chart with its data) and
 `function_figures.py` (those of the best functions), then `run_page.py` (everything that a page of a run shows).
 `html_report.py` writes it to a file; `run.py` is the same for notebooks; `comparison.py` puts two runs side by side;
-`candidate_view.py` shows one candidate, with `training_curves.py` and `layer_pictures.py` (on `response.py`). `scored.py`, `progress.py` and `agreement.py` are the numbers behind single figures, `facts.py` what a
+`candidate_view.py` shows one candidate, with `training_curves.py` and `layer_pictures.py` (on `response.py`).
+`scored.py`, `progress.py` and `agreement.py` are the numbers behind single figures, `facts.py` what a
 page says in words. `templates.py` fills the HTML in `pages/`, which the dashboard shows live.
 
 Trainings without a search: `kept_trainings.py` reads what `evonorm train` has kept, `training_report.py` writes their

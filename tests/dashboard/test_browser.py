@@ -175,7 +175,7 @@ def test_a_chart_tells_its_values_to_mouse_and_keyboard_alike(open_page, runs):
     page = open_page(write_report(runs, "real").as_uri())
     visible = "(words) => words.map((each) => getComputedStyle(each).visibility)"
     assert set(page.eval_on_selector_all("svg .value", visible)) == {"hidden"}
-    page.locator("#figure-cost a circle").first.hover()
+    page.locator("#figure-cost a circle").last.hover()
     shown = page.locator("#figure-cost .tip:hover .value")
     assert shown.evaluate("(each) => getComputedStyle(each).visibility") == "visible"
     assert re.match(r"#\d+ [\d.]+", shown.text_content())
@@ -212,5 +212,5 @@ def test_the_live_table_sorts_finds_and_lights_up(open_page, served):
     page.keyboard.press("ArrowRight")
     assert page.locator("#figure-progress_candidates .tip.on").count() == 1
     assert "scored candidates" in chart.get_attribute("aria-label")
-    page.locator("#figure-cost a").first.click()
+    page.locator("#figure-cost a circle").last.click()
     page.wait_for_url("**/candidates/*")
