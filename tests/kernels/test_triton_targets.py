@@ -16,9 +16,13 @@ pytest.importorskip("triton", reason="the kernels are Triton's")
 
 
 def checks(tmp_path, *arguments):
+    return python(tmp_path, "-m", "benchmarks.gpu_checks", *arguments)
+
+
+def python(tmp_path, *arguments):
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     environment["TRITON_CACHE_DIR"] = str(tmp_path)
-    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.gpu_checks", *arguments]
+    command = [sys.executable, "-W", "ignore", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -46,3 +50,16 @@ def test_less_is_moved_than_in_inductors_plan(tmp_path):
         assert moved[:2] == [3, 5]
         assert moved[2] >= 3
         assert moved[3] > 5
+
+
+ODD = """
+from benchmarks.gpu_targets import compile_layer
+formula = "x / (std_bwh(v1 * x + std_wh(x)) + mean_bwh(std_whc(x)) + rms_bwh(v0 + std_whcg(x)))"
+for shape, dtype in (((1, 1), "fp32"), ((1, 5, 7), "bf16"), ((3, 1, 1, 1), "fp16"), ((2, 64, 7, 7), "fp32")):
+    print(sum(usage.spilled for usage in compile_layer(formula, shape, 0, dtype, "sm_90")))
+"""
+
+
+@pytest.mark.slow
+def test_sizes_of_one_which_triton_takes_for_constants_compile_as_well(tmp_path):
+    assert python(tmp_path, "-c", ODD).split() == ["0"] * 4
