@@ -15,7 +15,7 @@ from typing import Any
 from evonorm.graph import Graph
 from evonorm.kernels.gpu.modules import load_kernels
 from evonorm.kernels.gpu.program import Program, program_of
-from evonorm.kernels.gpu.text import CONSTANTS, KernelText
+from evonorm.kernels.gpu.text import KernelText
 from evonorm.kernels.gpu.tiles import Arrangement, Sizes, arrange
 
 TARGETS = {
@@ -45,22 +45,26 @@ class Usage:
 
 
 def compile_kernel(function: Any, kernel: KernelText, run: Arrangement, dtype: str, target: str) -> Any:
-    """What Triton makes of a kernel for a target, with pointers and large sizes divisible by 16 as they mostly are."""
+    """What Triton makes of a kernel for a target.
+
+    As its launcher does it, sizes of 1 become constants, and sizes that 16 divides are known to be so; pointers are.
+    """
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
     names: list[str] = function.arg_names
-    types, attributes = {}, {}
+    types, attributes, constants = {}, {}, {}
     told = dict(zip([name for name in names if name not in kernel.pointers], run.numbers, strict=False))
     for place, name in enumerate(names):
         if name in kernel.pointers:
             types[name] = f"*{dtype if name in ('x', 'gy', 'y', 'gx') else 'fp32'}"
+        elif name in run.constants or told[name] == 1:
+            types[name], constants[(place,)] = "constexpr", run.constants.get(name, 1)
         else:
-            types[name] = "constexpr" if name in CONSTANTS[kernel.shape] else "i32"
-        if name in kernel.pointers or told.get(name, 1) % 16 == 0:
+            types[name] = "i32"
+        if name in kernel.pointers or (types[name] == "i32" and told[name] % 16 == 0):
             attributes[(place,)] = [["tt.divisibility", 16]]
-    constants = {(names.index(name),): value for name, value in run.constants.items()}
     source = ASTSource(function, types, constants, attributes)
     return triton.compile(source, target=GPUTarget(*TARGETS[target]), options=run.options)
 

@@ -80,4 +80,4 @@ def test_an_import_loads_no_more_than_it_needs(what):
     loaded = done.stdout.split()
     assert {name.split(".")[1] for name in loaded if name.startswith("evonorm.")} == LIGHT[what]
     assert ("torch" in loaded) == ("layers" in LIGHT[what])
-    assert not {"rich", "typer", "starlette", "sqlite3", "torchvision", "sklearn"} & set(loaded)
+    assert not {"rich", "typer", "starlette", "sqlite3", "torchvision", "sklearn", "triton"} & set(loaded)

@@ -43,9 +43,9 @@ KERNELS: dict[str | None, tuple[Kernel, ...]] = {  # by EVONORM_KERNEL, in the o
     None: (NATIVE, OPERATOR, TRITON, TRITON_OPERATOR, LEAN, EAGER),
     "eager": (EAGER,),
     "native": (NATIVE, OPERATOR),
+    "compile": (COMPILE,),
     "triton": (FORCED_TRITON, FORCED_TRITON_OPERATOR),
     "inductor": (NATIVE, TRITON, LEAN, EAGER),
-    "compile": (COMPILE,),
 }
 
 

@@ -1,5 +1,7 @@
 """What the generated kernels look like, and how a tensor is shared out: nothing here runs a kernel."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,9 @@ from evonorm.kernels.gpu.tiles import Sizes, power_of_two, tile_passes, tile_row
 from evonorm.kernels.tensors import CHANNELS_FIRST, CHANNELS_LAST
 from tests.kernels.reference import NATIVE_FORMULAS
 from tests.kernels.test_native_values import random_graphs
+from tests.kernels.test_synced import FORMULAS
 
+ROW = re.compile(r"tl\.(load|store)\(((?:kept|adjoint|partials)\w* \+ [^,]*),")
 EVONORMS = [name for name in NATIVE_FORMULAS if name.startswith("evonorm")]
 
 
@@ -20,11 +24,15 @@ def programs(graphs):
         yield program_of(graph, 1e-5, True, frozenset({"weight"}))
 
 
-def test_the_text_of_every_layer_is_python_without_atomics():
-    graphs = [Graph.parse(formula) for formula in NATIVE_FORMULAS.values()]
-    for program in programs([*graphs, *random_graphs(3, 100)]):
+def test_the_text_of_every_layer_is_python_without_atomics_and_races():
+    """What a kernel stores no thread of it may load: nobody waits for it before the next kernel."""
+    graphs = [Graph.parse(formula) for formula in (*NATIVE_FORMULAS.values(), *FORMULAS.values())]
+    for program in programs([*graphs, *random_graphs(3, 60)]):
         compile(program.text, "generated", "exec")
         assert "atomic" not in program.text
+        for kernel in (*program.forward, *program.backward):
+            touched = {how: {at for which, at in ROW.findall(kernel.text) if which == how} for how in ("load", "store")}
+            assert not touched["load"] & touched["store"], kernel.text
 
 
 @pytest.mark.parametrize("name", EVONORMS)

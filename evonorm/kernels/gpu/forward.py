@@ -23,6 +23,7 @@ class Forward:
             last = max((level[1] for level in self.levels if level[0] == phase), default=0)
             for stage in range(last + 1):
                 found += [self._rows((phase, stage)), self._pass((phase, stage))]
+        found.append(self._constants())
         return [each for each in found if each is not None]
 
     def _pass(self, level: Level) -> KernelText | None:
@@ -87,14 +88,9 @@ class Forward:
         return inside if index_set == "wh" else f"{inside} + {squared(f'{own} - {mean}')}"
 
     def _channels(self, phase: int) -> KernelText | None:
-        """Moments over the batch, from all slices of all samples; and rows that report what does not vary over it."""
+        """Moments over the batch, from all slices of all samples."""
         moments = self._moments_at((phase, 0), Kind.CHANNEL)
-        constants = [
-            (place, export)
-            for place, export in enumerate(self.plan.exports)
-            if export.of_constant and self.levels[export.source][0] == phase
-        ]
-        if not moments and not constants:
+        if not moments:
             return None
         scope = Scope(self.rows, inside=Kind.SAMPLE)
         merge_partials(scope, moments)
@@ -106,16 +102,26 @@ class Forward:
             name = {"mean": "sum", "square": "square", "variance": "m2_"}[key[2]] + str(key[0])
             row = self.rows.kept[Kind.CHANNEL].of(key)
             scope.after.append(scope.store("kept_channels", Kind.CHANNEL, row, f"per({name}, tl.maximum(B * P, 1))"))
+        scope.after.append(f"tl.store({scope.pointer('count')}, tl.full((), 1.0, tl.float32) * B * P)")
+        keys = dict.fromkeys(self.rows.raw(number) for number in moments)
+        exchange = tuple(tuple(self.rows.kept[Kind.CHANNEL].of(key) for key in each) for each in keys)
+        return kernel_text(scope, f"forward_channels_{phase}", CHANNELS, "Moments over the batch.", exchange=exchange)
+
+    def _constants(self) -> KernelText | None:
+        """Reports of what does not vary over the batch: v, v squared, 0.
+
+        Last, and by themselves: v may depend on moments that other ranks, or other threads, had a share in.
+        """
+        constants = [(place, export) for place, export in enumerate(self.plan.exports) if export.of_constant]
+        if not constants:
+            return None
+        scope = Scope(self.rows, inside=None)
         for place, export in constants:
             value = scope.value(export.source)
             raw = {"mean": value, "rms": f"{value} * {value}", "std": "0.0"}[export.moment]
             wide = f"tl.zeros((1, BLOCK_C), tl.float32) + {raw}"
-            scope.after.append(scope.store("kept_channels", Kind.CHANNEL, self.rows.export(place), wide))
-        if moments:
-            scope.after.append(f"tl.store({scope.pointer('count')}, tl.full((), 1.0, tl.float32) * B * P)")
-        keys = dict.fromkeys(self.rows.raw(number) for number in moments)
-        exchange = tuple(tuple(self.rows.kept[Kind.CHANNEL].of(key) for key in each) for each in keys)
-        return kernel_text(scope, f"forward_channels_{phase}", CHANNELS, "Moments over the batch.", exchange=exchange)
+            scope.once.append(scope.store("kept_channels", Kind.CHANNEL, self.rows.export(place), wide))
+        return kernel_text(scope, "forward_constants", CHANNELS, "Moments of what does not vary over the batch.")
 
 
 def squared(text: str) -> str:
