@@ -41,8 +41,8 @@ def install(tmp_path, **environment):
         place = ROOT / name
         shutil.copytree(place, source / name, ignore=ignore) if place.is_dir() else shutil.copy(place, source / name)
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
-    wanted = f"evonorm[all] @ {source.as_uri()}"
-    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(target), wanted]
+    what = f"evonorm[all] @ {source.as_uri()}"
+    command = [sys.executable, "-m", "pip", "install", *options, "--target", str(target), what]
     subprocess.run(command, cwd=source, env=os.environ | environment, check=True, capture_output=True)
     return target
 
