@@ -173,6 +173,8 @@ def summary_notes(measurements: Sequence[Measurement]) -> list[str]:
         for each in measurements
         if not isinstance(each.outcome, Scores)
     ]
+    if measurements and len({each.seed for each in measurements}) == 1:
+        notes.append("one seed each: differences of a point or more may be luck. --seeds 3 shows how far they scatter")
     seconds = sum(stage.seconds for each in measurements for stage in each.outcome.stages)
     return [*notes, f"{seconds / 60:.1f} minutes in all"]
 

@@ -23,6 +23,7 @@ from evonorm.journal import (
     RunLock,
     Snapshots,
     gone_settings,
+    run_names,
     verdict_words,
 )
 from evonorm.runner.budget import Budget
@@ -58,8 +59,22 @@ def start_search(
     refuse_taken(folder)
     if recipe_file and not trusted:
         check_recipe_file(find_recipe(recipe_file), recipe)
+    _tell_of_a_twin(folder, recipe, audience)
     with begin_journal(folder, recipe, recipe_file) as journal:
         return _run_session(folder, recipe, budget, journal, audience)
+
+
+def _tell_of_a_twin(folder: RunFolder, recipe: Recipe, audience: Audience) -> None:
+    """A second search with the recipe and seed of one that is there would only find the same again."""
+    for name in run_names(folder.runs):
+        twin = RunFolder(folder.runs, name)
+        with contextlib.suppress(ValueError), twin.reader() as reader:
+            if reader.header().get("identity") == recipe.identity():
+                audience.say(
+                    f"The run {name} is this very search, by recipe and seed: it would go on with"
+                    f" `{twin.command('resume')}`. Another --seed makes another search."
+                )
+                return
 
 
 @contextlib.contextmanager

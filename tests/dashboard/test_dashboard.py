@@ -418,3 +418,17 @@ def test_children_and_ancestors_are_found_by_index_and_without_it(runs):
     Journal.open(path).close()
     with Reader(path) as reader:
         assert reader.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'proposals_by_parent'").fetchall()
+
+
+def test_candidates_are_sorted_and_found_by_words(client, runs):
+    def numbers(query):
+        text = client.get(f"/runs/night/candidates?{query}").text
+        return [int(each) for each in re.findall(r"/candidates/(\d+)\">#", text)]
+
+    up = numbers("kind=all&sort=index&up=1")
+    assert up == sorted(up)
+    assert numbers("kind=all&sort=index")[0] > up[-1] or numbers("kind=all&sort=index") == up[::-1]
+    assert numbers("kind=all&find=%23" + str(up[3])) == [up[3]]
+    assert numbers("kind=all&find=no_such_primitive") == []
+    assert client.get("/runs/night/candidates?sort=body").status_code == 404
+    assert "<img" not in client.get("/runs/night/candidates?find=<img src=x>").text

@@ -155,3 +155,14 @@ def test_lines_go_to_a_file_while_nothing_is_scored(tmp_path):
     assert "starting: imports" in text.getvalue()
     assert "first score: no estimate before some steps are done" in text.getvalue()
     assert "best so far: none yet (bn-relu" in text.getvalue()
+
+
+def test_a_second_search_with_one_seed_is_told_of_the_first(tmp_path):
+    told = {}
+    for name, recipe in (("first", FAKE), ("again", FAKE), ("other", replace(FAKE, seed=6))):
+        text = told[name] = io.StringIO()
+        folder = RunFolder(tmp_path, name)
+        start_search(folder, recipe, Budget(candidates=1), Terminal(Console(file=text, width=200)))
+    assert "The run first is this very search" in told["again"].getvalue()
+    assert "evonorm resume first" in told["again"].getvalue()
+    assert not any("this very search" in told[name].getvalue() for name in ("first", "other"))
