@@ -41,6 +41,7 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("commit", found["commit"] or "-"),
         ("machine", f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"),
         ("kernel", _kernel(kernel)),
+        ("GPU", _gpu(kernel["gpu"])),
         (
             "self-test",
             f"{verdict} ({tested['comparisons']} comparisons with plain torch in fp64, largest error"
@@ -63,8 +64,14 @@ def _pairs(values: dict[str, Any]) -> str:
 
 
 def _kernel(kernel: dict[str, Any]) -> str:
-    words = kernel["runs"] + (f" ({kernel['instructions']})" if kernel["runs"] == "native" else "")
-    reasons = "; ".join(f"not {name}: {reason}" for name, reason in kernel["why_not"].items())
-    forced = f"; EVONORM_KERNEL={kernel['EVONORM_KERNEL']}" if kernel["EVONORM_KERNEL"] else ""
-    cuda = f"; CUDA: {kernel['cuda']}" if kernel["cuda"] else ""
-    return f"{words}{'; ' if reasons else ''}{reasons}{forced}{cuda}"
+    instructions = f" ({kernel['instructions']})" if kernel["runs"] == "native" else ""
+    forced = [f"EVONORM_KERNEL={kernel['EVONORM_KERNEL']}"] if kernel["EVONORM_KERNEL"] else []
+    return "; ".join([f"{kernel['runs']}{instructions}", *_reasons(kernel), *forced])
+
+
+def _gpu(gpu: dict[str, Any] | None) -> str:
+    return "none" if gpu is None else "; ".join([f"{gpu['name']}: {gpu['runs']}", *_reasons(gpu)])
+
+
+def _reasons(facts: dict[str, Any]) -> list[str]:
+    return [f"not {name}: {reason}" for name, reason in facts["why_not"].items()]

@@ -91,8 +91,16 @@ def kernel_facts() -> dict[str, Any]:
         "why_not": why_not(call),
         "instructions": library.isa() if library is not None else None,
         "EVONORM_KERNEL": os.environ.get("EVONORM_KERNEL"),
-        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "gpu": gpu_facts(),
     }
+
+
+def gpu_facts() -> dict[str, Any] | None:
+    """Which kernel runs a layer on the GPU, and why not the ones before it; None where there is no GPU."""
+    if not torch.cuda.is_available():
+        return None
+    call = NormAct(graph_of("evonorm-s0"), 8).cuda().kernel_call(torch.ones(2, 8, 2, 2, device="cuda"))
+    return {"name": torch.cuda.get_device_name(), "runs": kernel_for(call).name, "why_not": why_not(call)}
 
 
 def thread_facts() -> dict[str, Any]:
