@@ -7,7 +7,6 @@ runs, but they belong to the genotype, since a later mutation may bring them to 
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from evonorm.graph.primitive import Primitive
 from evonorm.graph.primitives import PRIMITIVES
@@ -89,7 +88,7 @@ class Graph:
 
     def encode(self) -> str:
         """Compact text for storage, dead nodes included: `std_bwh:0 mul:3,0 …`, a word per intermediate node."""
-        return " ".join([_encode_node(node.op, node.inputs) for node in self.nodes])
+        return " ".join([f"{node.op}:{','.join(map(str, node.inputs))}" for node in self.nodes])
 
     @property
     def output(self) -> int:
@@ -152,11 +151,6 @@ def _check_node(number: int, node: Node) -> None:
     for i in node.inputs:
         if not (isinstance(i, int) and 0 <= i < number):
             raise ValueError(f"node {number}: {node.op} reads node {i!r}; inputs are earlier nodes, 0 to {number - 1}.")
-
-
-@lru_cache(maxsize=2**14)  # a search writes the same few thousand over and over
-def _encode_node(op: str, inputs: tuple[int, ...]) -> str:
-    return f"{op}:{','.join(map(str, inputs))}"
 
 
 def _decode_node(word: str) -> Node:

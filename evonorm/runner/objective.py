@@ -57,10 +57,16 @@ class ObjectiveRecipe:
 class LayerTrial:
     """A layer that is to be judged. Call it wherever a model makes one: `layer(channels, nonlinearity=True)`.
 
-    Attributes:
+    Searches make them, and what begins with an underscore is theirs.
+
+    Arguments:
         number: of the candidate in its run.
         layer: the name of a reference, or the graph of a candidate; what `create_layer` takes.
         seed: of this evaluation. Equal functions are tried again under other seeds, so use it.
+
+    Example:
+        layer = evonorm.LayerTrial(number=0, layer="evonorm-s0", seed=0)
+        net = nn.Sequential(nn.Conv2d(3, 16, 3), layer(16), nn.Conv2d(16, 16, 3), layer(16, nonlinearity=False))
     """
 
     number: int

@@ -88,10 +88,11 @@ def find_layers(
     Raises ValueError where the run of this name is another search, or where a reference cannot be judged.
 
     Example:
-        def objective(layer):
-            return train(MyNet(layer), seed=layer.seed)  # the share of right answers
+        def objective(layer):  # in earnest you would train a net here, and return its share of right answers
+            torch.manual_seed(layer.seed)
+            return 1 / (1 + layer(8)(torch.randn(16, 8, 4, 4)).var().item())
 
-        best = evonorm.find_layers(objective, "mine", candidates=50)
+        best = evonorm.find_layers(objective, "mine", candidates=5)
         print(best[0].formula, best[0].average)
     """
     check_not_loading()
@@ -150,13 +151,20 @@ class LayerSearch:
     Everything is in the journal before `ask` and `tell` return, so nothing that was told is lost, whatever happens.
     Made again under the same name it goes on, and asks first what was asked and never told.
 
-    Arguments: as of `find_layers`.
+    Arguments:
+        name: of the run.
+        seed: every random number of the search derives from it.
+        references: named layers that are asked for first, for comparison.
+        worst, best: between which numbers the results lie. Where less is better, `best` is the smaller one.
+        cost: "nodes" or "instructions": what costs less may be a parent though it scores less.
+        search: changes to the [search] table of the recipe `laptop`.
+        runs: the folder of all runs.
 
     Example:
-        with evonorm.LayerSearch("mine") as search:
-            for _ in range(50):
+        with evonorm.LayerSearch("by-hand") as search:
+            for _ in range(5):
                 layer = search.ask()
-                search.tell(layer, train(MyNet(layer), seed=layer.seed))
+                search.tell(layer, 1 / (1 + layer(8)(torch.randn(16, 8, 4, 4)).var().item()))
             print(search.best()[0].formula)
     """
 

@@ -213,8 +213,8 @@ def test_random_survivors_reach_the_first_gate(tmp_path):
 def test_the_tables_tell_a_stage_that_predicts_from_one_that_misleads(tmp_path):
     found = calibration(curve for curve, _ in measure(work(), kept_results(tmp_path), fake))
     rows = {(row[0], row[1], row[2], row[3]): row[4:] for row in correlation_rows(found)}
-    assert rows["rung 1, 2 steps", "accuracy", "all", "mean"][:2] == ["4", "-1.00 [-1.00, -1.00]"]
-    assert rows["quality, 3 steps", "accuracy", "all", "resnet-nano"][1] == "1.00 [1.00, 1.00]"
+    assert rows["rung 1, 2 steps", "accuracy", "all", "mean"][:2] == ["4", "-1.00 (n = 4)"]
+    assert rows["quality, 3 steps", "accuracy", "all", "resnet-nano"][1] == "1.00 (n = 4)"
     assert rows["training, 4 steps", "accuracy", "named", "mean"][0] == "2"
     assert rows["training, 4 steps", "running loss", "all", "mean"][1] == "-"  # the fake's loss is the same for all
     assert [row[0] for row in score_rows(found)] == list(reversed(LAYERS))

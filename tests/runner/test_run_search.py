@@ -385,7 +385,7 @@ def test_plain_lines_tell_the_story(tmp_path):
     folder, _ = search(tmp_path, "run", console=console, candidates=20)
     text = console.console.file.getvalue()
     assert "new best: candidate" in text
-    assert "best %: deep" in text
+    assert "best so far: candidate" in text
     assert "proposed" in text
     with folder.reader() as reader:
         best = leaderboard(reader, 1)[0]
@@ -400,7 +400,7 @@ def test_the_live_panel_draws(tmp_path):
     text = terminal.file.getvalue()
     assert "bn-relu" in text
     assert "candidates left" in text
-    assert "best %: deep" in text
+    assert "best so far: candidate" in text
 
 
 @pytest.mark.parametrize("kind", kill_harness.RECIPES)

@@ -75,7 +75,7 @@ def test_ahead_on_all_anchors_is_counted_for_each_layer():
     reference = {"bn-relu": Scores({"a": 0.4, "b": 0.3})}
     assert stories.sparsity_rows(scores, reference) == [["at least bn-relu", "2", "2", "1"]]
     assert [row[0] for row in stories.pair_rows(scores)] == ["a, b"]
-    assert stories.pair_rows(scores)[0][1].startswith("-0.50 [")
+    assert stories.pair_rows(scores)[0][1] == "-0.50 (n = 3)"
 
 
 def test_who_learns_on_one_anchor_is_asked_on_the_next():
