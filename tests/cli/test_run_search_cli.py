@@ -335,7 +335,7 @@ def header_with(text):
 
 
 def test_closing_the_terminal_ends_as_ctrl_c_does(place):
-    slow = RECIPE.replace('"inline"', '"processes"') + "number = 2\n[fitness]\nseconds = 0.2\n"
+    slow = RECIPE.replace('"inline"', '"processes"') + "number = 2\n[fitness]\nseconds = 1.0\n"
     (place / "fake.toml").write_text(slow)
     process = start(place, "search", "fake.toml", "--name", "hup")
     wait_for_evaluations(place, 4)
