@@ -111,7 +111,8 @@ class Population:
 
     def objectives(self, places: np.ndarray) -> np.ndarray:
         """What the frontier is over, a row each, more is better: accuracies and, where it counts, minus the cost."""
-        return np.hstack([self._scores[places], -self._costs[places]])
+        accuracies = self.scores(places)
+        return accuracies if self._cost is None else np.hstack([accuracies, -self._costs[places]])
 
     def members(self) -> list[Member]:
         """From the oldest to the newest."""
