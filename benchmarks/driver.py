@@ -32,13 +32,17 @@ from evonorm.workers import Finished, HostState, Report, Task, TimeLimits
 ANCHORS = ("resnet50-cifar", "mobilenetv2-cifar", "efficientnet-b0-cifar")
 
 
+DIFFERENT = 5000  # answers, made before the clock starts
+
+
 class InstantWorkers:
     """As many tasks at once as asked for, each answered with random scores the moment it is waited for."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.time_limits = TimeLimits()
-        self.rng = np.random.default_rng(0)
+        drawn = np.random.default_rng(0).random((DIFFERENT, len(ANCHORS))).tolist()
+        self.answers = itertools.cycle([scores(each) for each in drawn])
         self.tasks: list[Task] = []
 
     def submit(self, task: Task) -> None:
@@ -46,22 +50,23 @@ class InstantWorkers:
 
     def wait(self, seconds: float) -> list[Report]:  # noqa: ARG002 (never waits)
         tasks, self.tasks = self.tasks, []
-        drawn = self.rng.random((len(tasks), len(ANCHORS))).tolist()  # at once: this time is not the driver's
-        return [Finished(task.id, self.scores(each)) for task, each in zip(tasks, drawn, strict=True)]
-
-    def scores(self, drawn: list[float]) -> dict[str, Any]:
-        accuracies = dict(zip(ANCHORS, drawn, strict=True))
-        figures = {"accuracy": 0.5, "loss": 1.5, "curve": [[500, 0.4], [1000, 0.45], [1500, 0.47], [2000, 0.5]]}
-        stages = [
-            {"name": "training", "anchor": each, "steps": 2000, "seconds": 1.0, "figures": figures} for each in ANCHORS
-        ]
-        return {"kind": "scores", "accuracies": accuracies, "stages": stages}
+        return [Finished(task.id, next(self.answers)) for task in tasks]
 
     def hosts(self) -> list[HostState]:
         return []
 
     def close(self) -> None:
         pass
+
+
+def scores(drawn: list[float]) -> dict[str, Any]:
+    """What a worker sends back, as JSON has it."""
+    accuracies = dict(zip(ANCHORS, drawn, strict=True))
+    figures = {"accuracy": 0.5, "loss": 1.5, "curve": [[500, 0.4], [1000, 0.45], [1500, 0.47], [2000, 0.5]]}
+    stages = [
+        {"name": "training", "anchor": each, "steps": 2000, "seconds": 1.0, "figures": figures} for each in ANCHORS
+    ]
+    return {"kind": "scores", "accuracies": accuracies, "stages": stages}
 
 
 class Mark(NamedTuple):

@@ -3,8 +3,9 @@
 Read `primitive.py` first (one record with all faces of a function), then `primitives.py` (the table of `elementwise.py`
 and `moments.py`, and how to add to it), `graph.py` (Node and Graph) and `formula.py` (text <-> graph; `templates.py`
 knows where brackets go, `dialects.py` what others write differently). `numerics.py` is what logarithms, roots and
-divisions add so as not to leave the numbers. `sampling.py` and `mutation.py` make new graphs as the paper does,
-`simplify.py` tells which are the same function, `catalog.py` holds every layer that the paper names.
+divisions add so as not to leave the numbers. `sampling.py` (random numbers: `draws.py`) and `mutation.py` make new
+graphs as the paper does, `simplify.py` tells which are the same function, `catalog.py` holds every layer that the paper
+names.
 """
 
 from evonorm.graph.catalog import CATALOG as CATALOG

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from evonorm.graph.draws import Below, quick_draws
 from evonorm.graph.graph import INITIAL_NODES, PAPER_NODES, Graph, Node
 from evonorm.graph.primitive import Primitive
 from evonorm.graph.primitives import searched_rows
@@ -19,19 +20,19 @@ def sample_graph(rng: np.random.Generator, nodes: int = PAPER_NODES, batch_ops: 
 
     Example: graph = evonorm.sample_graph(np.random.default_rng(0))
     """
-    rows = searched_rows(batch_ops)
-    return Graph(tuple(_sample_node(rng, len(INITIAL_NODES) + i, rows) for i in range(nodes)))
+    first, rows = len(INITIAL_NODES), searched_rows(batch_ops)
+    with quick_draws(rng) as below:
+        return Graph(tuple([_sample_node(below, first + i, rows) for i in range(nodes)]))
 
 
 def sample_node(rng: np.random.Generator, number: int, batch_ops: bool = True) -> Node:
     """A random node at this place of a graph: its primitive and its predecessors among the earlier nodes."""
-    return _sample_node(rng, number, searched_rows(batch_ops))
+    return _sample_node(rng.integers, number, searched_rows(batch_ops))
 
 
-def _sample_node(rng: np.random.Generator, number: int, rows: Rows) -> Node:
-    primitive = _sample_primitive(rng, rows)
-    # one by one: the same numbers as integers(number, size=arity), in half the time
-    return Node(primitive.name, tuple([int(rng.integers(number)) for _ in range(primitive.arity)]))
+def _sample_node(below: Below, number: int, rows: Rows) -> Node:
+    primitive = _sample_primitive(below, rows)
+    return Node(primitive.name, tuple([int(below(number)) for _ in range(primitive.arity)]))
 
 
 def with_dead_nodes(graph: Graph, rng: np.random.Generator, nodes: int = PAPER_NODES, batch_ops: bool = True) -> Graph:
@@ -45,9 +46,9 @@ def with_dead_nodes(graph: Graph, rng: np.random.Generator, nodes: int = PAPER_N
 
 def sample_primitive(rng: np.random.Generator, batch_ops: bool = True) -> Primitive:
     """A row of the table uniformly, then the index set uniformly: an element-wise op is as likely as a whole moment."""
-    return _sample_primitive(rng, searched_rows(batch_ops))
+    return _sample_primitive(rng.integers, searched_rows(batch_ops))
 
 
-def _sample_primitive(rng: np.random.Generator, rows: Rows) -> Primitive:
-    row = rows[rng.integers(len(rows))]
-    return row[rng.integers(len(row))]
+def _sample_primitive(below: Below, rows: Rows) -> Primitive:
+    row = rows[below(len(rows))]
+    return row[below(len(row))]

@@ -28,9 +28,6 @@ def python(tmp_path, *arguments):
     return done.stdout
 
 
-KNOWN_SPILLS = {"sm_100": "[('rs-rej', 'backward_pass_1_0', 8)]"}  # bytes; of a layer that the paper rejects
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "gfx942"])
 def test_every_named_layer_compiles_within_the_registers_and_spills_nothing(tmp_path, target):
@@ -40,7 +37,7 @@ def test_every_named_layer_compiles_within_the_registers_and_spills_nothing(tmp_
     ).groups()
     assert int(kernels) > 200
     assert 16 < int(most) <= int(limit)
-    assert spilling == KNOWN_SPILLS.get(target, "none")
+    assert spilling == "none"
 
 
 @pytest.mark.slow

@@ -127,7 +127,7 @@ class Scope:
         share = self.define(("share", moment), f"share{moment}", text, value.kind)
         if value.moment == "mean":
             return share
-        text = f"tl.div_rn({share}, {self.value(moment)})"
+        text = f"{share} / {self.value(moment)}"
         share = self.define(("coefficient", moment), f"coefficient{moment}", text, value.kind)
         if value.moment == "rms":
             return f"{self.value(source)} * {share}"
