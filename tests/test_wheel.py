@@ -87,6 +87,12 @@ def installed_layers(place, torch_alone, what):
     return node, warned
 
 
+BARE_ROOT = """
+for place in "$@"; do mkdir -p "$ROOT$place"; mount --bind "$place" "$ROOT$place"; done
+exec chroot "$ROOT" "$PLACE/bin/python" -c "$CODE"
+"""
+
+
 def check_names(dist):
     """Three files, each named for what it needs."""
     names = {path.name for path in dist.iterdir()}
@@ -117,10 +123,40 @@ def check_pure(dist, torch_alone, place):
     assert "this installation has none" in warned[0]
 
 
-def test_what_make_wheel_builds_runs_in_a_bare_environment(tmp_path):
-    dist, torch_alone = tmp_path / "dist", tmp_path / "torch_alone"
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """What `make wheel` builds, and torch to install it beside."""
+    place = tmp_path_factory.mktemp("wheels")
+    dist, torch_alone = place / "dist", place / "torch_alone"
     subprocess.run([sys.executable, "tools/wheels.py", "--out", str(dist)], cwd=ROOT, check=True)
     link_torch(torch_alone)
-    check_names(dist)
-    check_native(dist, torch_alone, tmp_path / "native")
-    check_pure(dist, torch_alone, tmp_path / "pure")
+    return dist, torch_alone
+
+
+def test_what_make_wheel_builds_runs_in_a_bare_environment(built, tmp_path):
+    check_names(built[0])
+    check_native(*built, tmp_path / "native")
+    check_pure(*built, tmp_path / "pure")
+
+
+def may_mount():
+    return os.geteuid() == 0 and subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not may_mount(), reason="only a superuser who may mount can make a file system of her own")
+def test_the_wheel_runs_in_a_file_system_without_a_single_program(built, tmp_path):
+    """Shared libraries, Python, torch and the wheel are all that there is: no compiler, not even a shell."""
+    dist, torch_alone = built
+    place = tmp_path / "place"
+    installed_layers(place, torch_alone, ["--find-links", str(dist), "evonorm"])
+    there = [each for each in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/proc", "/dev") if Path(each).exists()]
+    there += [sys.base_prefix, place, torch_alone, Path(distribution("torch").locate_file(""))]
+    code = f"import os; assert not os.path.exists('/usr/bin'), os.listdir('/usr')\n{RUN_TWO_LAYERS}"
+    environment = {"PATH": os.environ["PATH"], "HOME": str(place), "OMP_NUM_THREADS": "1"}
+    environment |= {"ROOT": str(tmp_path / "root"), "PLACE": str(place), "CODE": code}
+    command = ["unshare", "--mount", "sh", "-ec", BARE_ROOT, "sh", *map(str, there)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    file, *found = done.stdout.splitlines()
+    assert Path(file).is_relative_to(place)
+    assert found == ["FusedLayerBackward"]

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
+from evonorm.dashboard.live_front import LiveFront
 from evonorm.dashboard.live_runs import LiveRun, LiveRuns
-from evonorm.dashboard.live_trainings import LiveTrainings, find_trainings, training_names
-from evonorm.journal import LISTED, SORTED, Ranked, Reader, end_of_journal, find_run, leaderboard, run_names, run_state
+from evonorm.journal import LISTED, SORTED, run_names
 from evonorm.pictures import Figure
 from evonorm.report import (
     HEADINGS,
@@ -47,29 +47,16 @@ class DashboardPages:
     def __init__(self, runs: Path) -> None:
         self.runs = runs
         self.open_runs = LiveRuns(runs)
-        self.open_trainings: dict[str, LiveTrainings] = {}
-        self._best_known: dict[str, tuple[int, Ranked | None]] = {}  # by run: up to which outcome, and what it is
+        self.front = LiveFront(runs)
 
     def all_runs(self) -> Response:
-        rows = [self._run_row(name) for name in run_names(self.runs)]
-        trainings = [(name, self._under_way(name)) for name in training_names(self.runs)]
-        values = {"rows": rows, "folder": self.runs, "trainings": trainings}
+        self.front.refresh()
+        values = {"names": self.front.names, "sections": self.front.sections, "digests": self.front.digests}
         return html_page("runs.html", {"title": "evonorm: runs", **values})
 
-    def _run_row(self, name: str) -> dict[str, Any]:
-        try:
-            with find_run(self.runs, name).reader() as reader:
-                last, proposed = end_of_journal(reader)
-                row = {"proposed": proposed, "best": self._best(name, last, reader)}
-                return {"name": name, "error": None, "state": str(run_state(reader)), **row}
-        except ValueError as error:
-            return {"name": name, "error": str(error)}
-
-    def _best(self, name: str, last: int, reader: Reader) -> Ranked | None:
-        """The best function of a run, by its mean; looked for again only where something has come in."""
-        if self._best_known.get(name, (-1, None))[0] != last:
-            self._best_known[name] = last, next(iter(leaderboard(reader, 1)), None)
-        return self._best_known[name][1]
+    def live_front(self, known: list[str]) -> Response:
+        self.front.refresh()
+        return news(self.front.sections, self.front.digests, known, self.front.wait)
 
     def run(self, name: str) -> Response:
         run = self._fresh(name)
@@ -87,27 +74,13 @@ class DashboardPages:
         return run
 
     def trainings(self, name: str) -> Response:
-        found = self._trainings(name)
+        found = self.front.trainings(name)
         values = {**found.values, "digests": found.digests, "base": f"/trainings/{name}"}
         return html_page("trainings.html", values)
 
-    def _under_way(self, name: str) -> list[str]:
-        """What is being trained in a folder right now; nothing where it cannot be read."""
-        try:
-            found = self._trainings(name)
-        except ValueError:
-            return []
-        return [words for section in found.values.get("sections", []) for words in section.under_way]
-
     def live_trainings(self, name: str, known: list[str]) -> Response:
-        found = self._trainings(name)
+        found = self.front.trainings(name)
         return news(found.sections, found.digests, known, found.wait)
-
-    def _trainings(self, name: str) -> LiveTrainings:
-        if name not in self.open_trainings:
-            self.open_trainings[name] = find_trainings(self.runs, name)
-        self.open_trainings[name].refresh()
-        return self.open_trainings[name]
 
     def figure(self, name: str, figure: str, suffix: str) -> Response:
         run = self._fresh(name)

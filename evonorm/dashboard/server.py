@@ -43,19 +43,20 @@ class Dashboard:
     async def all_runs(self, _: Request) -> Response:
         return await self.read(self.pages.all_runs)
 
+    async def live_front(self, request: Request) -> Response:
+        return await self.read(self.pages.live_front, _known(request))
+
     async def run(self, request: Request) -> Response:
         return await self.read(self.pages.run, request.path_params["name"])
 
     async def live(self, request: Request) -> Response:
-        known = request.query_params.get("known", "").split(",")
-        return await self.read(self.pages.live, request.path_params["name"], known)
+        return await self.read(self.pages.live, request.path_params["name"], _known(request))
 
     async def trainings(self, request: Request) -> Response:
         return await self.read(self.pages.trainings, request.path_params["name"])
 
     async def live_trainings(self, request: Request) -> Response:
-        known = request.query_params.get("known", "").split(",")
-        return await self.read(self.pages.live_trainings, request.path_params["name"], known)
+        return await self.read(self.pages.live_trainings, request.path_params["name"], _known(request))
 
     async def figure(self, request: Request) -> Response:
         name, _, suffix = request.path_params["figure"].rpartition(".")
@@ -84,6 +85,11 @@ class Dashboard:
         self.reading.shutdown()
 
 
+def _known(request: Request) -> list[str]:
+    """The digests of the sections that a live page has."""
+    return request.query_params.get("known", "").split(",")
+
+
 def create_app(runs: Path, hosts: tuple[str, ...] = LOCAL) -> Starlette:
     """The dashboard as an application. A request under a host name that is not among `hosts` is refused.
 
@@ -94,6 +100,7 @@ def create_app(runs: Path, hosts: tuple[str, ...] = LOCAL) -> Starlette:
     board = Dashboard(runs)
     routes = [
         Route("/", board.all_runs),
+        Route("/live", board.live_front),
         Route("/runs/{name}", board.run),
         Route("/runs/{name}/live", board.live),
         Route("/runs/{name}/figures/{figure}", board.figure),

@@ -28,7 +28,7 @@ def compile_all() -> None:
     """Compiles every template now rather than at the first page."""
     for path in sorted(PAGES.glob("*.html")):
         _environment().get_template(path.name)
-    for sections in ("sections.html", "training_sections.html"):
+    for sections in ("sections.html", "training_sections.html", "front_sections.html"):
         _module(sections)
 
 

@@ -9,7 +9,14 @@ from tests.attack.frame import Attack, SilentError
 from tests.attack.languages import mutated
 from tests.report.synthetic_run import write_run
 
-ADDRESSES = ["/", "/runs/night", "/runs/night/live?known=a,b", "/runs/night/candidates/3", "/compare?a=night&b=night"]
+ADDRESSES = [
+    "/",
+    "/live?known=a",
+    "/runs/night",
+    "/runs/night/live?known=a,b",
+    "/runs/night/candidates/3",
+    "/compare?a=night&b=night",
+]
 ADDRESSES += ["/runs/night/candidates?kind=scores&start=0", "/runs/night/figures/funnel.svg", "/static/style.css"]
 WORDS = [
     "..",

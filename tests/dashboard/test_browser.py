@@ -170,6 +170,16 @@ def test_a_new_outcome_shows_up_without_a_reload(runs, served, open_page):
     best.first.wait_for(timeout=10_000)
 
 
+def test_a_new_run_and_a_training_show_up_on_the_first_page_without_a_reload(runs, served, open_page):
+    page = open_page(served)
+    page.evaluate("window.neverReloaded = true")
+    search(runs, "search", runs / "recipe.toml", "--name", "another", "--candidates", "3")
+    page.locator("#searches").get_by_text("another").wait_for(timeout=30_000)
+    keep(runs / "train", (question("bn-relu"), answer()))
+    page.locator("#trainings a").wait_for(timeout=30_000)
+    assert page.evaluate("window.neverReloaded")
+
+
 def test_a_chart_tells_its_values_to_mouse_and_keyboard_alike(open_page, runs):
     """Without any script: the report has none."""
     page = open_page(write_report(runs, "real").as_uri())

@@ -50,8 +50,35 @@ def test_all_runs_are_listed(client):
     assert 'href="/runs/empty"' in text
 
 
+def let_some_seconds_pass(client):
+    front = client.app.state.pages.front
+    for each in (front, *front.open_trainings.values()):
+        each.rendered = 0.0
+
+
+def test_the_first_page_is_live(client, runs):
+    page = client.get("/")
+    assert "None yet" in page.text
+    known = [attributes["data-digest"] for _, attributes in check_escaped(page.text) if "data-digest" in attributes]
+    assert len(known) == 2
+    write_run(runs, "day", 20)
+    keep(runs / "train", (question("bn-relu"), answer((0.1, 0.3))))
+    KeptResults(runs / "train").note_progress(
+        question("bn-relu", 1), {**answer((0.1,)), "ending": "under_way", "steps": 3}
+    )
+    asked = f"/live?known={','.join(known)}"
+    assert client.get(asked).json()["sections"] == {}  # no sooner than is cheap
+    let_some_seconds_pass(client)
+    news = client.get(asked).json()
+    assert 0 < news["wait"] < 10
+    assert 'href="/runs/day"' in news["sections"]["searches"]["html"]
+    assert "under way at step 3" in news["sections"]["trainings"]["html"]
+    let_some_seconds_pass(client)
+    known = ",".join(section["digest"] for section in news["sections"].values())
+    assert client.get(f"/live?known={known}").json()["sections"] == {}
+
+
 def test_trainings_are_shown_live(client, runs):
-    assert "Trainings" not in client.get("/").text
     keep(runs / "train", (question("bn-relu"), answer((0.1, 0.3))))
     assert 'href="/trainings/train"' in client.get("/").text
     page = client.get("/trainings/train")
@@ -62,8 +89,7 @@ def test_trainings_are_shown_live(client, runs):
     assert client.get(f"/trainings/train/live?known={known[0]}").json()["sections"] == {}
     kept = KeptResults(runs / "train")
     kept.note_progress(question("bn-relu", 1), {**answer((0.1,)), "ending": "under_way", "steps": 3})
-    pages = client.app.state.pages
-    pages.open_trainings["train"].rendered = 0.0  # as if some seconds had passed
+    let_some_seconds_pass(client)
     (news,) = client.get(f"/trainings/train/live?known={known[0]}").json()["sections"].values()
     assert "seed 1: under way at step 3" in news["html"]
     for name in ("night", "nothing", "%2e%2e%2fsecret.txt"):
