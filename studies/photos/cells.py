@@ -40,7 +40,7 @@ Cells = dict[tuple[str, str], Cell]  # by layer and column
 def difference(ours: Cell, theirs: Cell) -> str:
     """The mean over common seeds of ours less theirs, with its 95 % interval: the same seed has the same photos."""
     common = sorted(ours.values.keys() & theirs.values.keys())
-    if ours.layer == theirs.layer or len(common) < 2:
+    if (ours.layer, ours.column) == (theirs.layer, theirs.column) or len(common) < 2:
         return ""
     found = estimate([ours.values[seed] - theirs.values[seed] for seed in common])
     return f"{found.mean:+.1f} [{found.low:+.1f}, {found.high:+.1f}]"

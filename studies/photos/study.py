@@ -92,6 +92,10 @@ def show(name: str, table: Table, found: Cells) -> None:
     if name in RERANKS:
         columns = ["layer", "mean, %", *(f"seed {seed}" for seed in range(table.seeds))]
         print(f"\n{markdown_table(columns, order_rows(table, found))}\n\n{how_sure(table, found)}")
+    if name == "batch-sizes" and len(table.columns) > 1:
+        first, last = table.columns[0].name, table.columns[-1].name
+        falls = [[f"`{layer}`", difference(found[layer, last], found[layer, first])] for layer in table.layers]
+        print(f"\n{markdown_table(['layer', f'{last} less {first}, the same seeds'], falls)}")
     write_figures(figures(name, table, found), scratch("photos"))
 
 
@@ -106,6 +110,8 @@ def main() -> None:
     parser.add_argument("--imagenet", action="store_true", help="the paper's own table instead of the miniature")
     parser.add_argument("--data", type=Path, help="a folder in ImageNet's layout, to train on")
     parser.add_argument("--seeds", type=int)
+    parser.add_argument("--columns", nargs="+", help="only these of the table, such as mobilenetv2 or '4 images'")
+    parser.add_argument("--layers", nargs="+", help="only these of the table")
     parser.add_argument("--workers", type=int, default=1, help="trainings at a time")
     chosen = parser.parse_args()
     family = "imagenet" if chosen.imagenet else "tiny-imagenet"
@@ -113,7 +119,10 @@ def main() -> None:
         parser.error(f"{chosen.table} is not a table of {family}; there are {', '.join(NAMES[family])}.")
     if fresh() and chosen.data is None:
         parser.error("FRESH=1 trains: name the photos with --data FOLDER.")
-    table = find_table(family, chosen.table)
+    try:
+        table = find_table(family, chosen.table).part(chosen.layers, chosen.columns)
+    except ValueError as error:
+        parser.error(str(error))
     table = replace(table, seeds=chosen.seeds or table.seeds)
     if chosen.imagenet:
         show_cost(table)

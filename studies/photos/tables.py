@@ -3,9 +3,11 @@
 `imagenet` recipes are the paper's own; `tiny-imagenet` ones are their miniatures, which a core finishes in minutes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from evonorm.foundation import unknown_name
 from evonorm.runner import RERANK_MODELS, TaskRecipe, load_task_recipe, rivals_of
 from studies.kept_or_fresh import run_of
 
@@ -44,6 +46,16 @@ class Table:
     def reference(self) -> str:
         """What everybody is compared with: BN-ReLU, or the first of the list."""
         return "bn-relu" if "bn-relu" in self.layers else self.layers[0]
+
+    def part(self, layers: Sequence[str] | None, columns: Sequence[str] | None) -> "Table":
+        """Some of its rows and columns, by name; all where none is named."""
+        names = [each.name for each in self.columns]
+        for what, wanted, known in (("layer", layers, self.layers), ("column", columns, names)):
+            for name in wanted or ():
+                if name not in known:
+                    raise unknown_name(f"{what} of this table", name, known)
+        kept = tuple(each for each in self.columns if not columns or each.name in columns)
+        return replace(self, layers=tuple(layers or self.layers), columns=kept)
 
     def at(self, family: str) -> "Table":
         """The same with another family's recipes."""
@@ -121,7 +133,6 @@ TINY = {
             Column(f"{size} images", "mobilenetv2", changes=(*SHORT, f"settings.images_per_worker={size}"))
             for size in (128, 32, 8, 4)
         ),
-        seeds=1,
     ),
     "gn-silu": Table(
         "MobileNetV2, 4 epochs, 4 images per worker",
