@@ -1,9 +1,10 @@
 """How a graph runs. Read `call.py` first: one call as one value; then `eager.py`: plain torch, the reference.
 
 `choose.py` says which kernel runs a call, and why the others do not. `synced.py` takes moments over all ranks,
-`lean.py` is what exporters see, `tensors.py` what a kernel that reads memory must know. `plan/` turns a graph into what
-any device must compute, `cpu/` makes that a program of the native library, `gpu/` the text of Triton kernels. `probes/`
-are not kernels: they tell in a fraction of a millisecond what a graph does, for checks and fingerprints.
+`lean.py` is what exporters see, `compiling.py` what operators for torch.compile share, `tensors.py` what a kernel that
+reads memory must know. `plan/` turns a graph into what any device must compute, `cpu/` makes that a program of the
+native library, `gpu/` the text of Triton kernels. `probes/` are not kernels: they tell in a fraction of a millisecond
+what a graph does, for checks and fingerprints.
 """
 
 from evonorm.kernels.call import THIS_BATCH as THIS_BATCH

@@ -10,7 +10,14 @@ import torch
 from torch import Tensor
 
 from evonorm.graph import Graph
-from evonorm.kernels.call import LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
+from evonorm.kernels.call import LayerCall, Result, check_shapes
+from evonorm.kernels.compiling import (
+    asked_while_tracing,
+    in_float32,
+    keep_for_backward,
+    no_operator_for,
+    program_settings,
+)
 from evonorm.kernels.cpu.library import PITCH, PreparedLayer, prepare_layer, why_not_native
 from evonorm.kernels.cpu.native import launch_backward, launch_forward, unfit
 from evonorm.kernels.tensors import dense_layout, like_layout
@@ -116,10 +123,7 @@ def _(
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    x, weight, bias, v0, v1, moving, *settings = inputs
-    ctx.save_for_backward(x, weight, bias, v0, v1, output[1], *moving)
-    ctx.settings = settings
-    ctx.set_materialize_grads(False)
+    keep_for_backward(ctx, inputs, output[1:2])
 
 
 def _differentiate(ctx: Any, gy: Tensor | None, *_: object) -> tuple[Any, ...]:
@@ -138,15 +142,9 @@ layer_forward.register_autograd(_differentiate, setup_context=_keep)
 
 
 def refuses_operator(call: LayerCall) -> str | None:
-    """Takes what the native kernel takes, while torch compiles; a Python operator is slow elsewhere."""
-    if not torch.compiler.is_compiling():
-        return "torch is not compiling"
-    if torch.compiler.is_exporting():
-        return "what torch.export and ONNX keep must run without evonorm"
-    if isinstance(call.moments, SyncedMoments):
-        return "the batch moments are of all ranks, and an operator does not wait for others"
-    reason = unfit(call)
-    if reason is None and native_export_rows(*_prepared_by(call)) is None:
+    """Takes what the native kernel takes, while torch compiles."""
+    reason = no_operator_for(call) or unfit(call)
+    if reason is None and native_export_rows(*program_settings(call)) is None:
         return why_not_native()
     return reason
 
@@ -154,38 +152,16 @@ def refuses_operator(call: LayerCall) -> str | None:
 def run_operator(call: LayerCall) -> Result:
     """The layer as one operator in a graph that torch is compiling."""
     check_shapes(call)
-    rows = native_export_rows(*_prepared_by(call))
+    rows = native_export_rows(*program_settings(call))
     assert rows is not None
-    v0, v1 = [None if each is None else each.float() for each in (call.v0, call.v1)]
-    moving = [each.float() for each in call.moving]
-    _, eps, training, _, _ = _prepared_by(call)
-    y, _, exports = layer_forward(
-        call.x,
-        call.weight.float(),
-        call.bias.float(),
-        v0,
-        v1,
-        moving,
-        call.graph.encode(),
-        call.groups,
-        eps,
-        training,
-    )
+    graph, eps, training, _, _ = program_settings(call)
+    y, _, exports = layer_forward(*in_float32(call), graph.encode(), call.groups, eps, training)
     moments = exports.detach()  # an operator's results all count as differentiable
     return y, tuple([moments[row] for row in rows])
 
 
-def _prepared_by(call: LayerCall) -> tuple[Graph, float, bool, int, int]:
-    # through text: dynamo may take a module's eps for a variable, and no program is made for a variable
-    eps = float(f"{call.eps}")
-    return call.graph, eps, not isinstance(call.moments, MovingMoments), call.weight.ndim, call.bias.ndim
-
-
+@asked_while_tracing
 def native_export_rows(graph: Graph, eps: float, training: bool, weights: int, biases: int) -> tuple[int, ...] | None:
-    """Where the operator puts each batch moment; None if it cannot run this layer. Asked while tracing, not traced."""
+    """Where the operator puts each batch moment; None if it cannot run this layer."""
     layer = prepare_layer(graph, eps, training, weights, biases)
     return None if layer is None else layer.export_rows
-
-
-# What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
-native_export_rows._dynamo_marked_constant = True  # type: ignore[attr-defined]

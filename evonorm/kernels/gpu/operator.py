@@ -9,7 +9,14 @@ import torch
 from torch import Tensor
 
 from evonorm.graph import Graph
-from evonorm.kernels.call import LayerCall, MovingMoments, Result, SyncedMoments, check_shapes
+from evonorm.kernels.call import LayerCall, Result, check_shapes
+from evonorm.kernels.compiling import (
+    asked_while_tracing,
+    in_float32,
+    keep_for_backward,
+    no_operator_for,
+    program_settings,
+)
 from evonorm.kernels.gpu.first_use import checked
 from evonorm.kernels.gpu.launch import launch_backward, launch_forward
 from evonorm.kernels.gpu.layer import places, unfit
@@ -119,10 +126,7 @@ def _(
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    x, weight, bias, v0, v1, moving, *settings = inputs
-    ctx.save_for_backward(x, weight, bias, v0, v1, *output[1:], *moving)
-    ctx.settings = settings
-    ctx.set_materialize_grads(False)
+    keep_for_backward(ctx, inputs, output[1:])
 
 
 def _differentiate(ctx: Any, gy: Tensor | None, *_: object) -> tuple[Any, ...]:
@@ -152,40 +156,24 @@ def refuses_forced_triton_operator(call: LayerCall) -> str | None:
 
 
 def _refuses(call: LayerCall, devices: tuple[str, ...]) -> str | None:
-    if not torch.compiler.is_compiling():
-        return "torch is not compiling"
-    if torch.compiler.is_exporting():
-        return "what torch.export and ONNX keep must run without evonorm"
-    if isinstance(call.moments, SyncedMoments):
-        return "the batch moments are of all ranks, and an operator does not wait for others"
-    reason = unfit(call, devices)
-    if reason is not None:
-        return reason
-    channels = call.weight.shape[-1]
-    return export_rows(*_prepared_by(call), channels, call.groups, call.x.dtype, call.x.device)[1]
+    return no_operator_for(call) or unfit(call, devices) or _export_rows(call)[1]
 
 
 def run_triton_operator(call: LayerCall) -> Result:
     """The layer as one operator in a graph that torch is compiling."""
     check_shapes(call)
-    v0, v1 = [None if each is None else each.float() for each in (call.v0, call.v1)]
-    moving = [each.float() for each in call.moving]
-    graph, eps, training, _, _ = _prepared_by(call)
-    y, _, kept, _ = triton_forward(
-        call.x, call.weight.float(), call.bias.float(), v0, v1, moving, graph.encode(), call.groups, eps, training
-    )
-    channels = call.weight.shape[-1]
-    rows, _ = export_rows(*_prepared_by(call), channels, call.groups, call.x.dtype, call.x.device)
+    graph, eps, training, _, _ = program_settings(call)
+    y, _, kept, _ = triton_forward(*in_float32(call), graph.encode(), call.groups, eps, training)
     moments = kept.detach()  # an operator's results all count as differentiable
-    return y, tuple([moments[row] for row in rows])
+    return y, tuple([moments[row] for row in _export_rows(call)[0]])
 
 
-def _prepared_by(call: LayerCall) -> tuple[Graph, float, bool, int, int]:
-    # through text: dynamo may take a module's eps for a variable, and no program is made for a variable
-    eps = float(f"{call.eps}")
-    return call.graph, eps, not isinstance(call.moments, MovingMoments), call.weight.ndim, call.bias.ndim
+def _export_rows(call: LayerCall) -> tuple[tuple[int, ...], str | None]:
+    channels = call.weight.shape[-1]
+    return export_rows(*program_settings(call), channels, call.groups, call.x.dtype, call.x.device)
 
 
+@asked_while_tracing
 def export_rows(
     graph: Graph,
     eps: float,
@@ -197,7 +185,7 @@ def export_rows(
     dtype: torch.dtype,
     device: torch.device,
 ) -> tuple[tuple[int, ...], str | None]:
-    """Where the operator puts each batch moment, and why it cannot run, if so. Asked while tracing, not traced."""
+    """Where the operator puts each batch moment, and why it cannot run, if so."""
     if find_triton()[0] is None:
         return (), find_triton()[1]
     layer = layer_of(graph, eps, training, weights, biases)
@@ -209,7 +197,3 @@ def export_rows(
         if reason is not None:
             return (), reason
     return layer.program.export_rows, None
-
-
-# What torch.compiler.assume_constant_result sets; calling it would import all of dynamo, which takes seconds.
-export_rows._dynamo_marked_constant = True  # type: ignore[attr-defined]
