@@ -1,5 +1,6 @@
 """Inception's view of pictures, and that of a data set's own pictures, which is computed once and kept."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -15,6 +16,7 @@ from evonorm.training import read_tensors
 
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 BATCH = 50
+BLOCK = 1000  # real pictures whose features are kept at a time: minutes
 
 
 class FeatureReader:
@@ -50,18 +52,32 @@ def as_bytes(pictures: Tensor) -> Tensor:
 
 
 def real_features(pictures: RealPictures, part: str, count: int, weights: Weights, precision: str) -> Tensor:
-    """Of a fixed choice of real pictures, read once on this machine and kept."""
-    path = _kept(pictures.name, part, count, weights, precision)
-    if path.exists():
-        kept: Tensor = read_tensors(path, "cpu", "Remove it: it is made again.")
-        return kept
-    reader = FeatureReader(weights, precision)
-    found = torch.cat([reader.read(batch) for batch in pictures.chosen(part, count)])
+    """Of the first so many real pictures in a fixed random order, read once on this machine and kept, block by block.
+
+    Whoever asks for fewer or for more takes the same blocks, and what was stopped goes on.
+    """
+    if count < 2:
+        raise ValueError(f"it takes two pictures to compare with, asked for {count}.")
+    folder = _kept(pictures.name, part, weights, precision)
+    reader = None
+    blocks = []
+    for start in range(0, count, BLOCK):
+        stop = min(start + BLOCK, count)
+        path = folder / f"{start:06d}.pt"
+        block = read_tensors(path, "cpu", "Remove it: it is made again.") if path.exists() else torch.empty(0)
+        if len(block) < stop - start:
+            reader = reader or FeatureReader(weights, precision)
+            block = _write_block(path, reader, pictures.chosen(part, start, stop))
+        blocks.append(block[: stop - start])
+    return torch.cat(blocks)
+
+
+def _write_block(path: Path, reader: FeatureReader, pictures: Iterator[Tensor]) -> Tensor:
+    found = torch.cat([reader.read(batch) for batch in pictures])
     write_atomically(path, lambda file: torch.save(found, file))
     return found
 
 
-def _kept(name: str, part: str, count: int, weights: Weights, precision: str) -> Path:
+def _kept(name: str, part: str, weights: Weights, precision: str) -> Path:
     """The resize is in the name: other features come of another."""
-    net = Path(weights.kept).stem
-    return data_folder() / "features" / f"{name}-{part}-{count}-{net}-{precision}-tf1.pt"
+    return data_folder() / "features" / f"{name}-{part}-{Path(weights.kept).stem}-{precision}-tf1"

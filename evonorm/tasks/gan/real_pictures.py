@@ -49,8 +49,8 @@ class RealPictures(Protocol):
         """`batch(number, worker)`: pictures of -1 to 1 and labels, the same for the same seed and numbers."""
         ...
 
-    def chosen(self, part: str, count: int) -> Iterator[Tensor]:
-        """A fixed random choice of the pictures for "training" or for "test", (n, 3, side, side) as bytes."""
+    def chosen(self, part: str, start: int, stop: int) -> Iterator[Tensor]:
+        """Those for "training" or for "test", of a fixed random order some in a row, (n, 3, side, side) as bytes."""
         ...
 
 
@@ -81,9 +81,9 @@ class PicturesInMemory:
         whole = CropBatches(images, size, pixels.shape[1], HALF, HALF, seed_from(seed, 0), workers)
         return MirroredBatches(whole, flips, seed_from(seed, 1))
 
-    def chosen(self, part: str, count: int) -> Iterator[Tensor]:
+    def chosen(self, part: str, start: int, stop: int) -> Iterator[Tensor]:
         rows = self._rows(part)
-        yield self.data.test.pixels[rows[_choice(len(rows), count, part)]].permute(0, 3, 1, 2)
+        yield self.data.test.pixels[rows[_choice(len(rows), start, stop, part)]].permute(0, 3, 1, 2)
 
     def _rows(self, part: str) -> Tensor:
         if part == "test":
@@ -104,9 +104,9 @@ class PhotosOnDisk:
         settings, mine = replace(self.settings, flip=flips), my_workers(workers)
         return PhotoPictures(PhotoBatches(self.folder.training, settings, size, workers, mine, seed, loaders))
 
-    def chosen(self, part: str, count: int) -> Iterator[Tensor]:
+    def chosen(self, part: str, start: int, stop: int) -> Iterator[Tensor]:
         photos = self.folder.validation if part == "test" else self.folder.training
-        some = photos.some(_choice(len(photos), count, part).numpy())
+        some = photos.some(_choice(len(photos), start, stop, part).numpy())
         return (pictures for pictures, _ in whole_photos(some, self.settings, BATCH, 0, 1, loaders=0))
 
 
@@ -136,7 +136,7 @@ class PhotoPictures:
         return normalized(pictures, HALF, HALF), labels
 
 
-def _choice(there: int, count: int, part: str) -> Tensor:
-    if not 2 <= count <= there:
-        raise ValueError(f"there are {there} {part} pictures to compare with, asked for {count}.")
-    return torch.randperm(there, generator=torch.Generator().manual_seed(seed_from(0)))[:count]
+def _choice(there: int, start: int, stop: int, part: str) -> Tensor:
+    if stop > there:
+        raise ValueError(f"there are {there} {part} pictures to compare with, asked for {stop}.")
+    return torch.randperm(there, generator=torch.Generator().manual_seed(seed_from(0)))[start:stop]

@@ -221,7 +221,7 @@ def test_the_package_with_another_file_is_not_opened(monkeypatch, tmp_path):
 
 
 def chosen(name, part, count):
-    return torch.cat(list(open_pictures(name, 32).chosen(part, count)))
+    return torch.cat(list(open_pictures(name, 32).chosen(part, 0, count)))
 
 
 def test_real_pictures_are_a_fixed_choice_and_never_test_pictures():
@@ -239,7 +239,7 @@ def test_photos_of_a_folder_are_real_pictures_too(tmp_path):
     write_photos(tmp_path)
     source = open_pictures(str(tmp_path), 24)
     assert source.classes == 3
-    some, more = (torch.cat(list(source.chosen("training", count))) for count in (5, 40))
+    some, more = (torch.cat(list(source.chosen("training", 0, count))) for count in (5, 40))
     assert (some.shape, some.dtype) == ((5, 3, 24, 24), torch.uint8)
     known = {picture.numpy().tobytes() for picture in more}
     batches = source.batches(size=6, flips=False, seed=0, workers=1, loaders=0)
@@ -256,17 +256,34 @@ def test_photos_of_a_folder_are_real_pictures_too(tmp_path):
         open_pictures("no-such-data", 32)
 
 
-def test_features_of_real_pictures_are_read_once(monkeypatch, tmp_path):
-    there(FID_2015)
+def test_features_of_real_pictures_are_read_once_and_go_on_where_they_were_stopped(monkeypatch, tmp_path):
     pytest.importorskip("sklearn")
-    (tmp_path / FID_2015.kept).symlink_to(FID_2015.path)
     monkeypatch.setenv("EVONORM_DATA", str(tmp_path))
-    first = real_features(open_pictures("digits", 32), "training", 3, FID_2015, "bfloat16")
-    assert [path.name for path in (tmp_path / "features").iterdir()] == [
-        "digits-training-3-inception-2015-bfloat16-tf1.pt"
-    ]
-    monkeypatch.setattr(FeatureReader, "read", lambda *_: pytest.fail("read again"))
-    assert torch.equal(real_features(open_pictures("digits", 32), "training", 3, FID_2015, "bfloat16"), first)
+    monkeypatch.setattr("evonorm.tasks.gan.features.BLOCK", 4)
+    monkeypatch.setattr("evonorm.tasks.gan.features.load_weights", lambda _: torch.nn.Identity())
+    read = []
+
+    def look(_, pictures):
+        if len(read) == 2:
+            raise KeyboardInterrupt
+        read.append(len(pictures))
+        return pictures.flatten(1).float()
+
+    monkeypatch.setattr(FeatureReader, "read", look)
+    pictures = open_pictures("digits", 32)
+    with pytest.raises(KeyboardInterrupt):
+        real_features(pictures, "training", 10, FID_2015, "bfloat16")
+    kept = tmp_path / "features" / "digits-training-inception-2015-bfloat16-tf1"
+    assert sorted(path.name for path in kept.iterdir()) == ["000000.pt", "000004.pt"]
+    read[:] = []
+    expected = chosen("digits", "training", 10).flatten(1).float()
+    assert torch.equal(real_features(pictures, "training", 10, FID_2015, "bfloat16"), expected)
+    assert read == [2]
+    assert torch.equal(real_features(pictures, "training", 5, FID_2015, "bfloat16"), expected[:5])
+    assert read == [2]
+    read[:] = []
+    assert len(real_features(pictures, "training", 12, FID_2015, "bfloat16")) == 12
+    assert read == [4]  # the last block was too short
 
 
 @pytest.mark.slow

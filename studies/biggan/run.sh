@@ -1,0 +1,6 @@
+#!/bin/sh
+# Six layers in a small BigGAN-deep. Shows what is kept; FRESH=1 trains, about an hour of one core each, and goes on
+# where it was stopped.
+. "$(dirname "$0")/../begin.sh"
+[ -z "${FRESH:-}" ] || evonorm data inception >/dev/null
+python -m studies.biggan.study "$@"
