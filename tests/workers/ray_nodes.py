@@ -22,8 +22,11 @@ class Nodes:
     """A head without cores, and nodes of two; a node that a test spent is replaced when another asks for two."""
 
     def __init__(self, folder, nodes=2):
+        from ray._common.utils import get_default_ray_temp_dir
         from ray.cluster_utils import Cluster
 
+        # whatever its own folder is, Ray writes the address there too, and does not make it
+        Path(get_default_ray_temp_dir()).mkdir(parents=True, exist_ok=True)
         head = {**SMALL, "num_cpus": 0, "include_dashboard": False, "temp_dir": str(folder)}
         self._cluster = Cluster(initialize_head=True, head_node_args=head)
         self.address = self._cluster.address
