@@ -1,4 +1,4 @@
-"""What a person sees of a training: a bar with a live line in a terminal, a line for every measurement elsewhere."""
+"""What a person sees of a training: a bar with a live line, or without a terminal a line a minute and each measure."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +11,7 @@ from evonorm.runner import TaskRecipe
 from evonorm.training import TrainingRun, rank
 
 RECENT = 20  # steps that a shown loss is averaged over
+LINE_EVERY = 60.0  # seconds, where there is no terminal
 OnStep = Callable[[TrainingRun], None]
 
 
@@ -41,12 +42,16 @@ def _bar(who: str, recipe: TaskRecipe, console: Console) -> Iterator[OnStep]:
 
 def _lines(who: str, recipe: TaskRecipe, console: Console) -> OnStep:
     began: list[tuple[float, int]] = []  # when and at which step this process took it up
+    told = time.monotonic()
 
     def on_step(run: TrainingRun) -> None:
+        nonlocal told
         now = time.monotonic()
         if not began:
             began.append((now, run.step - 1))
-        if run.curve and run.curve[-1][0] == run.step:
+        measured = run.curve and run.curve[-1][0] == run.step
+        if measured or now >= told + LINE_EVERY:
+            told = now
             left = (now - began[0][0]) / (run.step - began[0][1]) * (recipe.training.steps - run.step)
             text = f"{who}: step {run.step} of {recipe.training.steps}, {_line(run, recipe)}, {_duration(left)} left"
             console.print(text, markup=False, highlight=False, soft_wrap=True)
