@@ -126,14 +126,15 @@ def test_layers_on_photos_are_those_of_tables_and_figures(name):
         assert "loss" in figure.name or figure.svg == shown.read_text()
 
 
-def test_the_rerank_on_photos_is_that_of_the_table():
-    table = find_table("tiny-imagenet", "rerank-b")
+@pytest.mark.parametrize("name", ["rerank-b", "rerank-s"])
+def test_the_rerank_on_photos_is_that_of_the_table(name):
+    table = find_table("tiny-imagenet", name)
     found = find_cells(table, KeptResults(ROOT / "studies/photos"), photos.PHOTOS_HERE)
-    names = {"bn-relu": "BN-ReLU", "evonorm-b0": "EvoNorm-B0"}
+    names = {"bn-relu": "BN-ReLU", "evonorm-b0": "EvoNorm-B0", "gn-silu": "GN-SiLU", "evonorm-s0": "EvoNorm-S0"}
     for layer, mean, *_ in photos.order_rows(replace(table, seeds=1), found):
-        name = layer.strip("`")
-        each = [f"{found[name, column.name].values[0]:.1f}" for column in table.columns]
-        assert in_a_row(RESULTS, names.get(name, name), *each, mean)
+        formula = layer.strip("`")
+        each = [f"{found[formula, column.name].values[0]:.1f}" for column in table.columns]
+        assert in_a_row(RESULTS, names.get(formula, formula), *each, mean)
 
 
 def test_scale_invariance_is_that_of_the_figure_and_of_the_layers():
