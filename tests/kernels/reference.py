@@ -56,8 +56,8 @@ def errors(found, exact):
     ]
 
 
-def compare(graph: Graph, shape, groups, channels_last=False, training=True, seed=0, per_sample=()):
-    """(errors of the dispatched kernel, errors of fp32 eager), or None where float64 itself is out of range."""
+def compare(graph: Graph, shape, groups, channels_last=False, training=True, seed=0, per_sample=(), kernel=run_layer):
+    """(errors of the kernel, or of the dispatched one, errors of fp32 eager); None where float64 is out of range."""
     x, vectors, moving, gy = make_inputs(
         graph, shape, channels_last, training=training, seed=seed, per_sample=per_sample
     )
@@ -65,9 +65,9 @@ def compare(graph: Graph, shape, groups, channels_last=False, training=True, see
     exact = run_and_differentiate(run_eager, *arguments, dtype=torch.float64)
     if not all(torch.isfinite(e).all() and e.abs().max() < 1e7 for e in exact):
         return None
-    native = run_and_differentiate(run_layer, *arguments)
+    ours = run_and_differentiate(kernel, *arguments)
     eager = run_and_differentiate(run_eager, *arguments)
-    return errors(native, exact), errors(eager, exact)
+    return errors(ours, exact), errors(eager, exact)
 
 
 def eager_errors_nearby(graph: Graph, shape, groups, channels_last=False, training=True, seed=0, per_sample=()):
