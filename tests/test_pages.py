@@ -58,15 +58,18 @@ def command_line():
     typer = pytest.importorskip("typer", reason="typer is in the search extra")
     from evonorm.cli.root import app
 
-    def silence(command):
+    def leaves(command):
         if hasattr(command, "list_commands"):
             for name in command.list_commands(None):
-                silence(command.get_command(None, name))
+                yield from leaves(command.get_command(None, name))
         else:
-            command.callback = lambda **_: None
-        return command
+            yield command
 
-    return silence(typer.main.get_command(app))
+    whole = typer.main.get_command(app)
+    with pytest.MonkeyPatch.context() as patch:  # other tests call the same commands in earnest
+        for command in leaves(whole):
+            patch.setattr(command, "callback", lambda **_: None)
+        yield whole
 
 
 @contextmanager

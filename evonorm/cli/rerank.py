@@ -10,7 +10,7 @@ from evonorm.cli.search import Changes, Name, Runs
 from evonorm.cli.training_bars import training_bars
 from evonorm.cli.worker_options import Address, Insecure, WorkersOption, chosen_workers
 from evonorm.journal import RunFolder
-from evonorm.runner import Reranked, kept_results, rerank, rerank_recipes, rivals_of
+from evonorm.runner import Reranked, agreement_of_seeds, kept_results, rerank, rerank_recipes, rivals_of
 from evonorm.workers import WorkerRecipe
 
 console = Console()
@@ -25,6 +25,7 @@ def rerank_run(
         "imagenet"
     ),
     epochs: Annotated[float | None, typer.Option(help="instead of the recipes'; schedules are scaled with it")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="trainings in each model; two tell if the order is noise")] = 1,
     workers: WorkersOption = "1",
     address: Address = None,
     insecure: Insecure = False,
@@ -38,16 +39,16 @@ def rerank_run(
 
     Example: evonorm rerank first --data /data/imagenet --workers 8
 
-    Example: evonorm rerank first --data tiny-imagenet-200 --recipes tiny-imagenet --epochs 4
+    Example: evonorm rerank first --data tiny-imagenet-200 --recipes tiny-imagenet --epochs 4 --seeds 2
     """
     who = chosen_workers(WorkerRecipe(), workers, address, insecure)
     folder = RunFolder(runs, name)
     rivals = rivals_of(folder, top)
     chosen = rerank_recipes(recipes, data, changes or [], epochs)
     kept = kept_results(folder.path / "rerank", lambda line, _: console.print(line, highlight=False, soft_wrap=True))
-    steps = len(rivals.layers) * sum(recipe.training.steps for recipe in chosen.values())
+    steps = seeds * len(rivals.layers) * sum(recipe.training.steps for recipe in chosen.values())
     with training_bars(steps) as bars:
-        rows = rerank(rivals, chosen, kept, who, bars.watch, bars.on_found)
+        rows = rerank(rivals, chosen, kept, who, bars.watch, bars.on_found, seeds)
     _print(rows, keep, f"{name}, reranked by {recipes}")
 
 
@@ -55,7 +56,9 @@ def _print(rows: list[Reranked], keep: int, title: str) -> None:
     """Lines, not a table: formulas may be long."""
     models = list(rows[0].accuracies)
     heads = [*models, "mean", "hours"]
-    console.print(f"\n{title}; accuracy on held-out training photos, one training each\n", highlight=False)
+    console.print(
+        f"\n{title}; accuracy on held-out training photos, {_trainings(rows)}\n", highlight=False, soft_wrap=True
+    )
     console.print(f"{'':4}{'was':>10}{_columns(heads, heads)}   formula, then * gamma + beta", style="bold")
     place = 0
     for row in rows:
@@ -70,7 +73,20 @@ def _print(rows: list[Reranked], keep: int, title: str) -> None:
         text = mine + "".join(f" ({note})" for note in row.notes)
         console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
     hours = sum(row.seconds for row in rows) / 3600
-    console.print(f"\n{hours:.2f} hours in all. Neighbours in the list may be noise apart.", highlight=False)
+    console.print(f"\n{hours:.2f} hours in all. {_how_sure(rows)}", highlight=False, soft_wrap=True)
+
+
+def _trainings(rows: list[Reranked]) -> str:
+    seeds = len(rows[0].by_seed)
+    return "one training each" if seeds == 1 else f"means of {seeds} trainings each"
+
+
+def _how_sure(rows: list[Reranked]) -> str:
+    """What tells this order from noise."""
+    if len(rows[0].by_seed) == 1:
+        return "With one seed nothing tells this order from noise: --seeds 2 trains again under another one."
+    found = agreement_of_seeds(rows)
+    return f"Rank correlation between seeds over the {found.n} layers: {found}; around 0 the order is noise."
 
 
 def _columns(words: list[str], heads: list[str]) -> str:

@@ -53,6 +53,7 @@ from evonorm.runner.evaluate_layer import Measurement as Measurement
 from evonorm.runner.evaluate_layer import Watch as Watch
 from evonorm.runner.evaluate_layer import check_layers as check_layers
 from evonorm.runner.evaluate_layer import evaluate_layers as evaluate_layers
+from evonorm.runner.evaluate_layer import kept_measurements as kept_measurements
 from evonorm.runner.evaluate_layer import mean_and_spread as mean_and_spread
 from evonorm.runner.evaluate_layer import read_fitness_recipe as read_fitness_recipe
 from evonorm.runner.evaluate_layer import summary_notes as summary_notes
@@ -86,6 +87,7 @@ from evonorm.runner.recipe_file import all_changes as all_changes
 from evonorm.runner.rerank import RERANK_MODELS as RERANK_MODELS
 from evonorm.runner.rerank import Reranked as Reranked
 from evonorm.runner.rerank import Rivals as Rivals
+from evonorm.runner.rerank import agreement_of_seeds as agreement_of_seeds
 from evonorm.runner.rerank import rerank as rerank
 from evonorm.runner.rerank import rerank_recipes as rerank_recipes
 from evonorm.runner.rerank import rivals_of as rivals_of

@@ -89,6 +89,15 @@ def evaluate_layers(
     return [Measurement(each.layer, each.seed, found[each]) for each in wanted]
 
 
+def kept_measurements(
+    layers: Sequence[str], recipe: FitnessRecipe, seeds: Sequence[int], kept: KeptResults, *, test_set: bool = False
+) -> list[Measurement]:
+    """Those of `evaluate_layers` that are known already; nothing is trained."""
+    wanted = (Evaluation(layer, recipe, seed, test_set) for seed in seeds for layer in layers)
+    answers = ((each, kept.find(each.question)) for each in wanted)
+    return [Measurement(each.layer, each.seed, outcome_from_json(answer)) for each, answer in answers if answer]
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """One layer under one seed."""

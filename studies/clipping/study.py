@@ -61,6 +61,10 @@ class Job:
         return {"what": "clipping", **vars(self), **settings}
 
 
+def leave_alone(_: nn.Module) -> None:
+    """The model as it is."""
+
+
 class Averaged:
     """The moving average of a model's weights over its last steps."""
 
@@ -80,8 +84,10 @@ class Averaged:
         torch._foreach_copy_(self.weights, self.average)
 
 
-def train(job: Job, recipe: FitnessRecipe) -> dict[str, Any]:
+def train(job: Job, recipe: FitnessRecipe, prepare: Callable[[nn.Module], None] = leave_alone) -> dict[str, Any]:
+    """What comes of it; the model may be changed before the first step."""
     task = ProxyTask(job.layer, job.anchor, recipe, job.seed)
+    prepare(task.model)
     averaged, norms, looks, start = Averaged(task.model), [], {}, time.perf_counter()
 
     def clip(*_: object) -> None:

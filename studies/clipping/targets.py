@@ -10,36 +10,18 @@ average of the weights (decay 0.99) with moments estimated anew over 16 batches.
 
 import argparse
 import statistics
-from dataclasses import replace
-from pathlib import Path
 
-from evonorm.fitness import FitnessRecipe, QualityRecipe, StabilityRecipe
 from evonorm.foundation import estimate
 from evonorm.journal import Scores, Test
 from evonorm.pictures import markdown_table
-from evonorm.runner import Measurement, evaluate_layers, kept_results, read_fitness_recipe
-from evonorm.training import AverageRecipe
+from evonorm.runner import Measurement, evaluate_layers, kept_measurements, kept_results
 from studies.clipping.study import FOUND
 from studies.kept_or_fresh import STUDIES, fresh, scratch
+from studies.proof.study import paper_recipe
 
 LAYERS = ("bn-relu", "bn-silu", "evonorm-b0", "evonorm-b2", "evonorm-s0", *FOUND)
+STEPS = 400
 FIGURES = {"last step": "last_accuracy", "averaged weights": "accuracy"}
-
-
-def recipe(anchors: tuple[str, ...]) -> FitnessRecipe:
-    """The paper's B recipe cut to 400 steps, without gates, one thread."""
-    paper = read_fitness_recipe(Path("paper_b"), ["fitness.quality.steps=1"])
-    training = replace(paper.training, steps=400, validate_every=0, average=AverageRecipe(decay=0.99, ramp=True))
-    return replace(
-        paper,
-        anchors=anchors,
-        threads=1,
-        moments="reestimated",
-        moment_batches=16,
-        training=training,
-        quality=QualityRecipe(steps=1, accuracy=0.0),
-        stability=StabilityRecipe(steps=0),
-    )
 
 
 def values(measured: list[Measurement], layer: str, anchor: str, figure: str) -> dict[int, float]:
@@ -74,18 +56,21 @@ def main() -> None:
     parser.add_argument("--anchors", nargs="+", default=["mobilenetv2-cifar", "resnet50-cifar"])
     parser.add_argument("--workers", type=int, default=1)
     chosen = parser.parse_args()
-    place = (scratch("clipping") if fresh() else STUDIES / "clipping") / "targets.jsonl"
-    kept = kept_results(place, lambda line, _: print(line, flush=True))
-    if not fresh() and not place.exists():
-        raise SystemExit(f"there is no {place} yet. FRESH=1 trains.")
+    kept = kept_results(scratch("clipping") if fresh() else STUDIES / "clipping", lambda line, _: print(line))
+    if not fresh():
+        print(f"What is kept in {kept.path}; nothing is trained. FRESH=1 trains anew.")
     measured: dict[str, list[Measurement]] = {anchor: [] for anchor in chosen.anchors}
     for seed in range(chosen.seeds):  # seed by seed and net by net, so that what is there can be compared
         for anchor in chosen.anchors:
-            workers = chosen.workers if fresh() else 0
-            measured[anchor] += evaluate_layers(LAYERS, recipe((anchor,)), [seed], kept=kept, workers=workers)
+            asked = (LAYERS, paper_recipe("b", anchor, STEPS), [seed])
+            measured[anchor] += (
+                evaluate_layers(*asked, kept=kept, workers=chosen.workers)
+                if fresh()
+                else kept_measurements(*asked, kept)
+            )
     heads = ["layer", *(head for name in FIGURES for head in (f"{name}, %", "less BN-ReLU"))]
     for anchor, found in measured.items():
-        print(f"\n{anchor}, 400 steps, validation pictures\n")
+        print(f"\n{anchor}, {STEPS} steps, validation pictures\n")
         print(markdown_table(heads, rows(found, anchor)))
 
 

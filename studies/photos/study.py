@@ -47,14 +47,16 @@ def heads(table: Table) -> list[str]:
 
 
 def order_rows(table: Table, found: Cells) -> list[list[str]]:
-    """The best first, by the mean over columns and seeds; beside it the mean of every seed."""
+    """The best first, by the mean over columns and seeds: of each column, of all, and of every seed."""
     means = {layer: _means_by_seed(table, found, layer) for layer in table.layers}
     trained = [layer for layer in table.layers if means[layer]]
     trained.sort(key=lambda layer: statistics.fmean(means[layer].values()), reverse=True)
-    return [
-        [f"`{layer}`", f"{statistics.fmean(means[layer].values()):.1f}", *(f"{v:.1f}" for v in means[layer].values())]
-        for layer in trained
-    ]
+    return [[f"`{layer}`", *_order_cells(table, found, layer, means[layer])] for layer in trained]
+
+
+def _order_cells(table: Table, found: Cells, layer: str, means: dict[int, float]) -> list[str]:
+    columns = [statistics.fmean(found[layer, each.name].values[seed] for seed in means) for each in table.columns]
+    return [f"{value:.1f}" for value in (*columns, statistics.fmean(means.values()), *means.values())]
 
 
 def how_sure(table: Table, found: Cells) -> str:
@@ -90,7 +92,7 @@ def show(name: str, table: Table, found: Cells) -> None:
     print(f"\n{table.title}; mean ± spread over n seeds; differences paired by seed, 95 % intervals\n")
     print(markdown_table(heads(table), rows(table, found)))
     if name in RERANKS:
-        columns = ["layer", "mean, %", *(f"seed {seed}" for seed in range(table.seeds))]
+        columns = ["layer", *(each.name for each in table.columns), "mean", *(f"seed {n}" for n in range(table.seeds))]
         print(f"\n{markdown_table(columns, order_rows(table, found))}\n\n{how_sure(table, found)}")
     if name == "batch-sizes" and len(table.columns) > 1:
         first, last = table.columns[0].name, table.columns[-1].name

@@ -10,6 +10,7 @@ from evonorm.cli.root import app
 from evonorm.models import trace_model
 from evonorm.models.gan.attention import SelfAttention
 from evonorm.models.gan.conditional import ConditionalLayer
+from evonorm.models.gan.discriminator import HalfSize
 from evonorm.models.gan.spectral_norm import SpectralConv2d, SpectralEmbedding, SpectralLinear
 
 # Released generators have 128 channels behind the last convolution, of which three are used: "50.4 M", "55.9 M" and
@@ -160,3 +161,13 @@ def test_wrong_latents_are_told():
 def test_a_layer_that_takes_no_affine_of_a_call_is_told():
     with pytest.raises(TypeError, match=r"BatchNorm2d\.forward takes \(input\)"):
         evonorm.create_model("biggan-deep-cifar", lambda channels, nonlinearity=True: nn.BatchNorm2d(channels))
+
+
+@pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
+def test_half_size_is_average_pooling_with_its_gradients(layout):
+    x = torch.randn(2, 3, 6, 4, dtype=torch.double).contiguous(memory_format=layout).requires_grad_()
+    half = HalfSize()
+    assert torch.equal(half(x), nn.functional.avg_pool2d(x, 2))
+    assert torch.autograd.gradcheck(half, x)
+    assert torch.autograd.gradgradcheck(half, x)
+    assert half(x).is_contiguous(memory_format=layout)

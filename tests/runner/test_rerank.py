@@ -1,6 +1,7 @@
 """Reranking: who is trained, on what, in which order they come out; and lists of trainings that go on."""
 
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,9 +11,11 @@ import pytest
 
 from evonorm.journal import Failed, RunFolder, import_journal
 from evonorm.runner import (
+    Reranked,
     Rivals,
     Trained,
     Training,
+    agreement_of_seeds,
     kept_results,
     rerank,
     rerank_recipes,
@@ -72,6 +75,29 @@ def test_everybody_is_trained_once_and_the_best_comes_first(recipes, tmp_path):
     assert len(told) == 9
 
 
+def test_seeds_are_averaged_and_tell_whether_the_order_is_noise(recipes, tmp_path):
+    rivals = Rivals(("x * sigmoid(x) / rms_whcg(x)",), ("bn-relu",))
+    small = {"mobilenetv2": recipes["mobilenetv2"]}
+    told = []
+    (one, _) = rerank(rivals, small, kept_results(tmp_path), workers=0)
+    both = rerank(rivals, small, kept_results(tmp_path), 0, on_found=lambda *each: told.append(each), seeds=2)
+    assert [training.recipe.seed for training, _ in told] == [1, 1], "the first seed is not trained again"
+    again = next(row for row in both if row.layer == one.layer)
+    assert again.by_seed[0] == one.by_seed[0]
+    assert again.mean == pytest.approx(sum(each["mobilenetv2"] for each in again.by_seed) / 2)
+
+
+def test_agreement_of_seeds_is_one_for_an_order_that_holds_and_not_defined_for_one_seed():
+    def row(place, *means):
+        return Reranked(f"layer {place}", place, tuple({"a": mean, "b": mean} for mean in means), 1.0)
+
+    firm = [row(place, 0.1 * place, 0.1 * place + 0.02) for place in range(8)]
+    assert agreement_of_seeds(firm).value == pytest.approx(1)
+    noise = [row(place, (5 * place % 8) / 8, (3 * place % 8) / 8) for place in range(8)]
+    assert agreement_of_seeds(noise).low < 0
+    assert math.isnan(agreement_of_seeds([row(1, 0.3), row(2, 0.4)]).value)
+
+
 def test_workers_give_what_this_process_gives(recipes, tmp_path):
     chosen = Training("evonorm-s0", recipes["mobilenetv2"])
     here = train_all([chosen], kept_results(tmp_path / "here"), workers=0)[chosen]
@@ -112,14 +138,16 @@ def test_the_command_line_reranks_a_run_and_leaves_val_alone(photos, tmp_path):
     folder.path.mkdir()
     import_journal(ROOT / "studies" / "search" / "b-evolution.evonorm", folder.journal)
     words = ["rerank", "b", "--runs", str(tmp_path), "--data", str(photos), "--recipes", "tiny-imagenet", "--top", "1"]
-    words += ["--epochs", "0.4", "--workers", "0", *(f"--set={each}" for each in SMALL)]
+    words += ["--epochs", "0.4", "--seeds", "2", "--workers", "0", *(f"--set={each}" for each in SMALL)]
     command = [sys.executable, "-c", "from evonorm.cli import main; main()", *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert "x / (std_bwh(abs(abs(x))) / max(tanh(sigmoid(x)), v0))" in done.stdout
     assert "reference" in done.stdout
+    assert "means of 2 trainings each" in done.stdout
+    assert "Rank correlation between seeds over the 3 layers" in done.stdout
     records = [json.loads(line) for line in (folder.path / "rerank" / "outcomes.jsonl").read_text().splitlines()]
-    assert len(records) == 9
+    assert len(records) == 18
     val = rerank_recipes("tiny-imagenet", photos, SMALL)["resnet50"].settings.photos.folder.validation.fingerprint[:16]
     assert all(record["question"]["settings"]["photos"]["measured"] != val for record in records)
     missing = subprocess.run([*command[:-1], "--top", "0"], capture_output=True, text=True, check=False, cwd=ROOT)
