@@ -61,7 +61,17 @@ def load_task_recipe(path: Path, changes: Sequence[str] = (), variant: str | Non
             raise unknown_name(f"variant of {path}", variant, tuple(variants))
         table = _merged(table, variants[variant])
     change_table(table, changes)
+    _check_length(table.get("training", {}), path)
     return task_recipe_from_table(table, str(path))
+
+
+def _check_length(training: Any, path: Path) -> None:
+    """A recipe that counts epochs would leave a number of steps unread."""
+    if isinstance(training, Mapping) and {"steps", "epochs"} <= training.keys():
+        raise ValueError(
+            f"{path} counts epochs, got training.steps = {training['steps']} beside training.epochs ="
+            f" {training['epochs']}. Give epochs alone; parts of one will do, such as training.epochs=0.1."
+        )
 
 
 def task_recipe_from_table(table: Mapping[str, Any], where: str) -> TaskRecipe:

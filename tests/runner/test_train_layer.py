@@ -190,6 +190,8 @@ def test_mistakes_are_told_before_any_training(tmp_path):
         train(recipe("settings.anchor=resnet"), "bn-relu", kept_results(tmp_path))
     with pytest.raises(ValueError, match="cifar10/resnet"):
         load_task_recipe(Path("cifar10/resnett"))
+    with pytest.raises(ValueError, match=r"tiny-imagenet/mobilenetv2 counts epochs, got training.steps = 40"):
+        load_task_recipe(Path("tiny-imagenet/mobilenetv2"), ["training.steps=40"])
     with pytest.raises(ValueError, match="a b!"):
         register_task("a b!", LineSettings, LineTask)
     with pytest.raises(TypeError, match="must be a dataclass"):
