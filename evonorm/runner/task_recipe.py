@@ -60,18 +60,15 @@ def load_task_recipe(path: Path, changes: Sequence[str] = (), variant: str | Non
         if variant not in variants:
             raise unknown_name(f"variant of {path}", variant, tuple(variants))
         table = _merged(table, variants[variant])
+    training: Any = table.get("training")
+    counts_epochs = isinstance(training, dict) and "epochs" in training
     change_table(table, changes)
-    _check_length(table.get("training", {}), path)
-    return task_recipe_from_table(table, str(path))
-
-
-def _check_length(training: Any, path: Path) -> None:
-    """A recipe that counts epochs would leave a number of steps unread."""
-    if isinstance(training, Mapping) and {"steps", "epochs"} <= training.keys():
+    if counts_epochs and "steps" in training:  # which would be left unread
         raise ValueError(
-            f"{path} counts epochs, got training.steps = {training['steps']} beside training.epochs ="
-            f" {training['epochs']}. Give epochs alone; parts of one will do, such as training.epochs=0.1."
+            f"{path} counts epochs, got training.steps = {training['steps']}. Change training.epochs instead;"
+            " parts of one will do, such as training.epochs=0.1."
         )
+    return task_recipe_from_table(table, str(path))
 
 
 def task_recipe_from_table(table: Mapping[str, Any], where: str) -> TaskRecipe:
