@@ -12,6 +12,7 @@ import pytest
 from evonorm.journal.kept import KeptResults, key_of
 from evonorm.report import Run
 from studies import kept_or_fresh
+from studies.biggan import study as biggan
 from studies.calibration import study as calibration
 from studies.convert import study as conversions
 from studies.convert.models import MODELS as CONVERTED_MODELS
@@ -33,7 +34,16 @@ from studies.structural_changes import study as structural_changes
 ROOT = Path(__file__).parent.parent.parent
 STUDIES = sorted(path.parent.name for path in (ROOT / "studies").glob("*/README.md"))
 KEPT = sorted((ROOT / "studies").glob("*/outcomes.jsonl"))
-RESULTS, LAB_LOG = ((ROOT / "docs" / name).read_text() for name in ("results.md", "lab_log.md"))
+RESULTS, LAB_LOG, GANS = ((ROOT / "docs" / name).read_text() for name in ("results.md", "lab_log.md", "gan.md"))
+PAPER_NAMES = {
+    "bn-relu": "BN-ReLU",
+    "gn-relu": "GN-ReLU (16 groups)",
+    "ln-relu": "LayerNorm-ReLU",
+    "pixelnorm-relu": "PixelNorm-ReLU",
+    "gn-silu": "GN-SiLU",
+    "evonorm-b0": "EvoNorm-B0",
+    "evonorm-s0": "EvoNorm-S0",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +78,7 @@ def test_a_study_says_what_it_is(study):
 
 def test_a_study_keeps_the_figures_that_a_page_shows_and_no_others():
     drawn = {path.relative_to(ROOT) for path in (ROOT / "studies").glob("*/*.png")}
-    shown = {Path("docs") / link for link in re.findall(r"!\[[^]]*\]\(([^)]+)\)", RESULTS)}
+    shown = {Path("docs") / link for link in re.findall(r"!\[[^]]*\]\((\.\./studies/[^)]+)\)", RESULTS)}
     assert {Path(os.path.normpath(path)) for path in shown} == drawn
     assert {path.with_suffix(".svg").relative_to(ROOT) for path in (ROOT / "studies").glob("*/*.png")} == {
         path.relative_to(ROOT) for path in (ROOT / "studies").glob("*/*.svg")
@@ -138,11 +148,18 @@ def test_layers_on_photos_are_those_of_tables_and_figures(name, shown):
 def test_the_rerank_on_photos_is_that_of_the_table(name):
     table = find_table("tiny-imagenet", name)
     found = find_cells(table, KeptResults(ROOT / "studies/photos"), photos.PHOTOS_HERE)
-    names = {"bn-relu": "BN-ReLU", "evonorm-b0": "EvoNorm-B0", "gn-silu": "GN-SiLU", "evonorm-s0": "EvoNorm-S0"}
     for layer, *cells in photos.order_rows(table, found):
         formula = layer.strip("`")
-        assert in_a_row(RESULTS, names.get(formula, formula), *cells)
+        assert in_a_row(RESULTS, PAPER_NAMES.get(formula, formula), *cells)
     assert photos.how_sure(table, found).split(": ")[-1] in RESULTS
+
+
+def test_generators_are_those_of_tables_and_figure():
+    found = biggan.find_trained(KeptResults(ROOT / "studies/biggan"))
+    for layer, seeds, *cells in biggan.rows(found):
+        assert in_a_row(RESULTS, layer, seeds, *cells)
+        assert in_a_row(GANS, PAPER_NAMES[layer.strip("`")], cells[0])
+    assert biggan.fid_curves(found).svg == (ROOT / "studies/biggan/fid.svg").read_text()
 
 
 def test_scale_invariance_is_that_of_the_figure_and_of_the_layers():
