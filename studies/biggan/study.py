@@ -9,6 +9,7 @@ last checkpoint, less BN-ReLU's of the same seed, with an interval; an order is 
 
 import argparse
 import statistics
+from collections.abc import Sequence
 from pathlib import Path
 
 from evonorm.cli.training_bars import training_bars
@@ -36,8 +37,8 @@ def recipe(seed: int) -> TaskRecipe:
     return load_task_recipe(Path("gan/cifar10"), (f"seed={seed}",))
 
 
-def train_missing(kept: KeptResults, layers: tuple[str, ...], seeds: int) -> None:
-    trainings = [Training(layer, recipe(seed).in_steps()) for seed in range(seeds) for layer in layers]
+def train_missing(kept: KeptResults, layers: Sequence[str], seeds: Sequence[int]) -> None:
+    trainings = [Training(layer, recipe(seed).in_steps()) for seed in seeds for layer in layers]
     with training_bars(sum(each.recipe.training.steps for each in trainings)) as bars:
         train_all(trainings, kept, 1, bars.watch, bars.on_found)
 
@@ -104,11 +105,11 @@ def fid_curves(found: Found) -> Figure:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layers", nargs="+", choices=LAYERS, default=LAYERS)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     chosen = parser.parse_args()
     kept = kept_results(scratch(STUDY) if fresh() else STUDIES / STUDY)
     if fresh():
-        train_missing(kept, tuple(chosen.layers), chosen.seeds)
+        train_missing(kept, chosen.layers, chosen.seeds)
     else:
         there = len(list(kept.records()))
         print(f"{there} trainings are kept in {kept.path}; nothing is trained. FRESH=1 trains anew.")
