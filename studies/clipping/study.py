@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from evonorm.data import whole_batches
@@ -38,6 +39,7 @@ FOUND = {  # the two best of the first round, with their targets: mean of two se
     "x / (std_bwh(x + tanh(v1)) / sigmoid(x + tanh(v1)))": (0.482, 0.440),
     "x / (std_bwh(abs(abs(x))) / max(tanh(sigmoid(x)), v0))": (0.496, 0.467),
 }
+SPREADS = ("of layers", "of seeds, paired", "of seeds, unpaired", "share of the layer, paired")
 JUDGES: dict[str, Callable[[dict[str, Any]], float]] = {
     "accuracy, last step, 1,000 pictures": lambda answer: answer["looks"]["150"]["accuracy_1000"],
     "accuracy, last step": lambda answer: answer["looks"]["150"]["accuracy"],
@@ -200,17 +202,21 @@ def reliability_rows(found: dict[Job, dict[str, Any]], clips: Sequence[float], b
     table = []
     for clip in clips:
         for judge in JUDGES:
-            each = 100 * np.array([scores(found, judge, clip, seed, layers) for seed in SEEDS]).T  # (layers, seeds)
-            own = each.mean(1, keepdims=True)
-            residual = each - own - each.mean(0) + each.mean()
-            freedom = (len(layers) - 1) * (len(SEEDS) - 1)
-            noise = np.square(residual).sum() / freedom
-            between = max(0.0, own.var(ddof=1) - noise / len(SEEDS))
-            unpaired = np.square(each - own).sum() / (len(layers) * (len(SEEDS) - 1))
-            spreads = (f"{math.sqrt(value):.2f}" for value in (between, noise, unpaired))
-            name = "none" if not clip else f"{clip:g}"
-            table.append([name, judge, *spreads, f"{between / (between + noise):.2f}"])
+            each = 100 * np.array([scores(found, judge, clip, seed, layers) for seed in SEEDS]).T
+            table.append(["none" if not clip else f"{clip:g}", judge, *reliability(each)])
     return table
+
+
+def reliability(each: NDArray[np.float64]) -> list[str]:
+    """Of (layers, seeds): spread of layers, of seeds paired, of seeds unpaired, and the share of one score, paired."""
+    layers, seeds = each.shape
+    own = each.mean(1, keepdims=True)
+    residual = each - own - each.mean(0) + each.mean()
+    noise = np.square(residual).sum() / ((layers - 1) * (seeds - 1))
+    between = max(0.0, own.var(ddof=1) - noise / seeds)
+    unpaired = np.square(each - own).sum() / (layers * (seeds - 1))
+    spreads = (f"{math.sqrt(value):.2f}" for value in (between, noise, unpaired))
+    return [*spreads, f"{between / (between + noise):.2f}"]
 
 
 def main() -> None:
@@ -223,8 +229,7 @@ def main() -> None:
         print(f"\nSpearman with 400 steps on {' and '.join(TARGET)}, {title}\n")
         print(markdown_table(columns, rows(found, clips, best)))
         print(f"\nReliability of one score, {title}; spreads in points (losses: hundredths)\n")
-        heads = ["clip", "judge", "of layers", "of seeds, paired", "of seeds, unpaired", "share of the layer, paired"]
-        print(markdown_table(heads, reliability_rows(found, clips, best)))
+        print(markdown_table(["clip", "judge", *SPREADS], reliability_rows(found, clips, best)))
 
 
 if __name__ == "__main__":
