@@ -10,6 +10,8 @@ from evonorm.search import Screen, Screened, SearchRecipe, reject_by_form
 def create_screen(settings: SearchRecipe) -> Screen:
     """By form alone, as the paper's would be; or every free check, and what a deep net has no use for."""
 
+    by_likeness = settings.most_alike or settings.family_likeness
+
     def by_form(graph: Graph) -> Screened:
         return Screened(reject_by_form(graph, settings.batch_ops))
 
@@ -18,6 +20,6 @@ def create_screen(settings: SearchRecipe) -> Screen:
         if found.rejected:
             return found
         rejected = reject_by_depth(graph) if settings.depth_check else None
-        return Screened(rejected, found.fingerprint, signature(graph) if settings.most_alike else None)
+        return Screened(rejected, found.fingerprint, signature(graph) if by_likeness else None)
 
     return by_checks if settings.free_checks else by_form

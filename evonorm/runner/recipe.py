@@ -14,7 +14,9 @@ from evonorm.runner.settings import changed_settings, read_settings, settings_to
 from evonorm.search import SearchRecipe, reference_graph
 from evonorm.workers import WorkerRecipe
 
-LATER_RULES = frozenset({"paired_seeds", "most_alike", "stone_share", "local_share", "islands", "cost"})  # since 0.2
+LATER_RULES = frozenset(  # since 0.2
+    {"paired_seeds", "most_alike", "family_likeness", "stone_share", "local_share", "islands", "cost"}
+)
 
 
 @dataclass(frozen=True)

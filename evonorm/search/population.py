@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evonorm.graph import Graph
+from evonorm.search.screening import Signature
+from evonorm.search.variants.families import Families
 
 ELITE_QUANTILE = 0.9
 
@@ -28,10 +30,13 @@ class Population:
     With `genotypes_per_function` above 0 no function has more members than that: another one of it takes the place of
     its oldest and drives nobody else out. Otherwise one good function fills the window, since its duplicates are free.
     Beside the population lie the latest stepping stones: not worth a training, but worth a mutation.
-    With a `cost`, a cheap member that is less accurate may still be on the frontier.
+    With a `cost`, a cheap member that is less accurate may still be on the frontier. With a `family_likeness` a member
+    stands in a tournament with the mean of all that are so like it.
     """
 
-    def __init__(self, window: int, genotypes_per_function: int = 0, cost: Cost | None = None) -> None:
+    def __init__(
+        self, window: int, genotypes_per_function: int = 0, cost: Cost | None = None, family_likeness: float = 0.0
+    ) -> None:
         self.window = window
         self.genotypes_per_function = genotypes_per_function
         self.anchors: tuple[str, ...] = ()
@@ -42,6 +47,7 @@ class Population:
         self._scores = np.empty((window, 0))
         self._cost = cost
         self._costs = np.zeros((window, 1 if cost else 0))
+        self._families = Families(window, family_likeness) if family_likeness else None
 
     def add_stone(self, index: int, graph: Graph, function: str | None) -> None:
         """One of each function: most mutants of a stone are the same stone again."""
@@ -53,7 +59,14 @@ class Population:
     def __len__(self) -> int:
         return len(self._members)
 
-    def add(self, index: int, graph: Graph, accuracies: dict[str, float], function: str | None = None) -> None:
+    def add(
+        self,
+        index: int,
+        graph: Graph,
+        accuracies: dict[str, float],
+        function: str | None = None,
+        signature: Signature | None = None,
+    ) -> None:
         if not self.anchors:
             self.anchors = tuple(sorted(accuracies))
             self._scores = np.zeros((self.window, len(self.anchors)))
@@ -65,6 +78,8 @@ class Population:
             place = self.added % self.window
             self.added += 1
         self._put(place, member)
+        if self._families:
+            self._families.put(place, signature)
 
     def _put(self, place: int, member: Member) -> None:
         if place < len(self._members) and (before := self._members[place].function) is not None:
@@ -106,8 +121,8 @@ class Population:
         return self._members[place]
 
     def scores(self, places: np.ndarray) -> np.ndarray:
-        """The accuracies of the members at these places, a row each."""
-        return self._scores[places]
+        """The accuracies of the members at these places, a row each; where families count, those of their families."""
+        return self._families.means(self._scores[: len(self)], places) if self._families else self._scores[places]
 
     def objectives(self, places: np.ndarray) -> np.ndarray:
         """What the frontier is over, a row each, more is better: accuracies and, where it counts, minus the cost."""

@@ -27,6 +27,7 @@ class SearchRecipe:
     genotypes_per_function: int = 0  # of one function in the population at once; a new one takes the oldest's place
     paired_seeds: bool = False  # the k-th run of every function has the same seed, so that differences have less noise
     most_alike: float = 0.0  # likeness to what was trained from which on a candidate is a clone; 0 trains clones
+    family_likeness: float = 0.0  # from which on members share the mean of their scores in a tournament; 0: none do
     stone_share: float = 0.0  # of parents that are stepping stones, however large the population: founders for ever
     local_share: float = 0.0  # of children with one change at a live node in place of the paper's mutations
     islands: int = 1  # populations that never mix
@@ -38,7 +39,7 @@ class SearchRecipe:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}.")
         if not 0 < self.tournament_share <= 1:
             raise ValueError(f"tournament_share must lie above 0 and not above 1, got {self.tournament_share}.")
-        for name in ("fresh_share", "most_alike", "stone_share", "local_share"):
+        for name in ("fresh_share", "most_alike", "family_likeness", "stone_share", "local_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must lie in 0 to 1, got {getattr(self, name)}.")
         if self.runs_per_function < 0:
@@ -61,6 +62,7 @@ class SearchRecipe:
             "depth_check": self.depth_check,
             "paired_seeds": self.paired_seeds,
             "most_alike": self.most_alike > 0,
+            "family_likeness": self.family_likeness > 0,
             "stone_share": self.stone_share > 0,
         }
         return [name for name, is_asked in asked.items() if is_asked]

@@ -157,7 +157,8 @@ class Search:
             self.islands.of(proposal.index).add_stone(proposal.index, proposal.graph, proposal.function)
 
     def _join(self, proposal: Proposal, accuracies: dict[str, float]) -> None:
-        self.islands.of(proposal.index).add(proposal.index, proposal.graph, accuracies, proposal.function)
+        signature = self.screen(proposal.graph).signature if self.settings.family_likeness else None
+        self.islands.of(proposal.index).add(proposal.index, proposal.graph, accuracies, proposal.function, signature)
 
     def _must_know(self) -> int:
         return max(0, self.sent - self.settings.lag + 1) if self.settings.order == "strict" else 0

@@ -44,6 +44,7 @@ ARMS: dict[str, tuple[str, ...]] = {
     "no-clones": NEW,
     "islands": (*NEW, "search.islands=4"),
     "local": (*NEW, "search.local_share=0.5"),
+    "families": (*NEW, "search.family_likeness=0.95"),
     "average": ("search.criterion=average",),
     "random": ("search.method=random",),
 }

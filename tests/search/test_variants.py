@@ -1,4 +1,4 @@
-"""What goes beyond the paper: no clones, paired seeds, islands, stepping stones for ever, local mutations."""
+"""What goes beyond the paper: no clones, families, paired seeds, islands, stepping stones for ever, local mutations."""
 
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -7,17 +7,21 @@ import numpy as np
 import pytest
 
 from evonorm.fitness import create_screen
+from evonorm.graph import Graph
 from evonorm.journal import Origin, Rejected, Scores, Test
 from evonorm.kernels import likeness, signature
-from evonorm.search import Search, SearchRecipe
+from evonorm.search import Population, Search, SearchRecipe, tournament_winner
 from evonorm.search.variants.clones import Clones
 from tests.search.test_proposals import CHEAP, bends, noisy
 from tests.search.test_search import run
+
+X = Graph.parse("x")
 
 ALL = replace(
     CHEAP,
     nodes=6,
     most_alike=0.98,
+    family_likeness=0.9,
     paired_seeds=True,
     stone_share=0.25,
     local_share=0.5,
@@ -122,6 +126,28 @@ def test_clones_are_forgotten_with_what_they_are_like():
     for index, each in enumerate(signatures):
         found = clones.turn_down(-each)  # the sign is free
         assert found == (Rejected(Test.CLONE, None, {"like": index, "likeness": 1.0}) if index % 2 else None)
+
+
+def test_a_family_is_worth_its_mean_in_a_tournament():
+    """The luckiest single score, 0.9, belongs to the worst family of three."""
+    one, two, alone = np.eye(3)
+    scores = [(one, 0.9), (two, 0.6), (one, 0.1), (-two, 0.7), (alone, 0.55), (None, 0.5)]
+    every = np.arange(len(scores))
+
+    def filled(window, likeness):
+        population = Population(window, family_likeness=likeness)
+        for index, (direction, score) in enumerate(scores):
+            population.add(index, X, {"a": score}, str(index), direction)
+        return population
+
+    alike, single = filled(10, 0.95), filled(10, 0.0)
+    assert alike.scores(every)[:, 0] == pytest.approx([0.5, 0.65, 0.5, 0.65, 0.55, 0.5])
+    settings = SearchRecipe(smallest_tournament=99)
+    winners = {tournament_winner(alike, settings, np.random.default_rng(seed)).index for seed in range(20)}
+    assert winners == {1, 3}
+    assert tournament_winner(single, settings, np.random.default_rng(0)).index == 0
+    forgetful = filled(3, 0.95)  # 3, 4, 5 are left, in the places of 0, 1, 2
+    assert forgetful.scores(np.arange(3))[:, 0] == pytest.approx([0.7, 0.55, 0.5])
 
 
 def test_off_means_off():

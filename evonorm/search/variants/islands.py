@@ -13,7 +13,8 @@ class Islands:
 
     def __init__(self, settings: SearchRecipe, cost: Cost | None = None) -> None:
         self.populations = tuple(
-            Population(settings.window, settings.genotypes_per_function, cost) for _ in range(settings.islands)
+            Population(settings.window, settings.genotypes_per_function, cost, settings.family_likeness)
+            for _ in range(settings.islands)
         )
 
     def __len__(self) -> int:
