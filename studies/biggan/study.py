@@ -1,7 +1,7 @@
 """Six layers in the generator of a small BigGAN-deep on CIFAR-10: the paper's GAN table in small.
 
     python -m studies.biggan.study              # what is kept
-    FRESH=1 python -m studies.biggan.study      # trains anew, about 50 minutes of one core each; goes on after a stop
+    FRESH=1 python -m studies.biggan.study      # trains anew, 27 to 50 minutes of one core each; goes on after a stop
 
 As in the paper's table: the best checkpoint of every seed, then the median and the best of the seeds. Beside it the
 last checkpoint, less BN-ReLU's of the same seed, with an interval; an order is claimed only where zero is not in it.
