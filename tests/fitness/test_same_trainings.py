@@ -68,14 +68,18 @@ def bits_of_torch():
 
 
 def convolutions(anchor):
-    """The convolutions of an anchor, each with an input as in a training."""
+    """The convolutions of an anchor and inputs of a training's shapes; all numbers are torch's, none are evonorm's."""
     task = ProxyTask("bn-relu", anchor, RECIPE, seed=0)
     seen = []
     for module in task.model.modules():
         if isinstance(module, nn.Conv2d):
-            module.register_forward_hook(lambda conv, inputs, _: seen.append((conv, torch.randn_like(inputs[0]))))
+            module.register_forward_hook(lambda conv, inputs, _: seen.append((conv, torch.empty_like(inputs[0]))))
     task.run.advance(1)
-    return [(conv, x.requires_grad_()) for conv, x in seen]
+    torch.manual_seed(0)
+    for conv, x in seen:
+        nn.init.normal_(conv.weight)
+        x.normal_().requires_grad_()
+    return seen
 
 
 def digest_of(model):
