@@ -79,7 +79,7 @@ def convolutions(anchor):
     for conv, x in seen:
         nn.init.normal_(conv.weight)
         x.normal_().requires_grad_()
-    return seen
+    return list(seen)  # the hooks go on
 
 
 def digest_of(model):
